@@ -136,3 +136,27 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	}
 	return &seen
 }
+
+// Represented is somebody who is away, and in whose place another decided.
+type Represented struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+// MayReject reports whether the actor may decide against a meeting in these rooms: an admin,
+// or an approver of any of them, at any level.
+func (a Actor) MayReject(rooms []*Room) bool {
+	return a.rules() || slices.ContainsFunc(rooms, a.approves)
+}
+
+// approves reports whether the room names the actor, or somebody for whom they stand in, at
+// any level.
+func (a Actor) approves(r *Room) bool {
+	return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
+}
+
+// mayAgree reports whether the actor may agree to a room at a level: an admin, whom the room
+// names for it and, at every level, whom it names for what takes too long, once it has.
+func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
+	return a.rules() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
+}

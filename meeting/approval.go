@@ -9,15 +9,6 @@ import (
 	"punctual/meeting/policy"
 )
 
-// ReasonTimeout is the reason of an [Approval] that no person decided.
-const ReasonTimeout = "timeout"
-
-// Levels of a decision. The second is asked when the first has agreed.
-const (
-	firstLevel  = 1
-	secondLevel = 2
-)
-
 // deciders are the users whom the room names at a level.
 func (r *Room) deciders(level int) []int64 {
 	if level == secondLevel {
@@ -41,24 +32,6 @@ func (a Actor) mayApprove(levels approvalLevels) bool {
 		}
 	}
 	return levels.count() > 0
-}
-
-// mayAgree reports whether the actor may agree to a room at a level: an admin, whom the room
-// names for it and, at every level, whom it names for what takes too long, once it has.
-func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
-	return a.rules() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
-}
-
-// MayReject reports whether the actor may decide against a meeting in these rooms: an admin,
-// or an approver of any of them, at any level.
-func (a Actor) MayReject(rooms []*Room) bool {
-	return a.rules() || slices.ContainsFunc(rooms, a.approves)
-}
-
-// approves reports whether the room names the actor, or somebody for whom they stand in, at
-// any level.
-func (a Actor) approves(r *Room) bool {
-	return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
 }
 
 // isOneOf reports whether the actor, as a manager, is one of the users or stands in for one.

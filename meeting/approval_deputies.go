@@ -25,12 +25,6 @@ func (as absences) deputy(id int64) (deputy int64, away bool) {
 	return 0, false
 }
 
-// Represented is somebody who is away, and in whose place another decided.
-type Represented struct {
-	ID   int64  `json:"id"`
-	Name string `json:"name"`
-}
-
 // behalf are those in whose place the actor decides on rooms that name these users. For a room
 // that names the actor, they decide for themselves.
 func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
@@ -241,4 +235,11 @@ func (as absences) firstEnd(ids []int64) (end time.Time) {
 		}
 	}
 	return end
+}
+
+// roster is who may be asked to decide, at one instant.
+type roster struct {
+	away   absences
+	known  map[int64]Person // those whom rooms name, and who stand in for them
+	admins []Person
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
@@ -162,13 +165,6 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) 
 	return nil
 }
 
-// roster is who may be asked to decide, at one instant.
-type roster struct {
-	away   absences
-	known  map[int64]Person // those whom rooms name, and who stand in for them
-	admins []Person
-}
-
 // roster of those whom the rooms name.
 func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 	away, err := s.directory.Absences(ctx, s.clock())
@@ -240,4 +236,14 @@ func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
 	}
 	by.Represents = &represents
 	return by, nil
+}
+
+// checkComment checks a free text that goes with a decision, and trims it.
+func checkComment(location string, text *string) error {
+	var found fault.List
+	*text = strings.TrimSpace(*text)
+	if found.Text(location, *text, maxComment); len(found) > 0 {
+		return &InvalidError{Faults: found}
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"punctual/account/fault"
@@ -412,14 +411,4 @@ func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (A
 	slices.Sort(want)
 	rooms, err := s.rooms(ctx, slices.Compact(want))
 	return by, rooms, err
-}
-
-// checkComment checks a free text that goes with a decision, and trims it.
-func checkComment(location string, text *string) error {
-	var found fault.List
-	*text = strings.TrimSpace(*text)
-	if found.Text(location, *text, maxComment); len(found) > 0 {
-		return &InvalidError{Faults: found}
-	}
-	return nil
 }

@@ -249,8 +249,6 @@ func answered(base *Meeting, p Person) Attendee {
 	return Attendee{Person: p, Response: NeedsAction}
 }
 
-func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }
-
 // checkPerson normalizes an invited person and reports what is wrong.
 func checkPerson(location string, p *Person, found *fault.List) {
 	if p.Email = strings.TrimSpace(p.Email); p.Email != "" {
@@ -374,23 +372,19 @@ func SameReminders(a, b []Reminder) bool {
 	})
 }
 
-// reminderTexts are reminders as history shows them: "15m before start by email, sms".
-func reminderTexts(rs []Reminder) []string {
-	texts := make([]string, len(rs))
-	for i, r := range rs {
-		channels := make([]string, len(r.Channels))
-		for j, c := range r.Channels {
-			channels[j] = string(c)
-		}
-		texts[i] = clock.FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
-	}
-	return texts
-}
-
 func emails(as []Attendee) []string {
 	out := make([]string, len(as))
 	for i, a := range as {
 		out[i] = a.label()
 	}
 	return out
+}
+
+// zoneOf loads the zone in which local times of a request count: the one that the request
+// names, or else the one in force.
+func zoneOf(named *string, inForce string) (*time.Location, error) {
+	if named != nil && *named != "" {
+		return fault.Zone(*named)
+	}
+	return fault.StoredZone(inForce)
 }

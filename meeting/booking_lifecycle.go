@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting/clock"
 )
 
@@ -352,21 +353,34 @@ func split(before, after []Attendee) (stay, added, removed []Attendee) {
 	return stay, added, removed
 }
 
-// record adds an entry to what the next save writes into the history.
-func (m *Meeting) record(e Entry) { m.history = append(m.history, e) }
-
-func ids(rooms []*Room) []int64 {
-	out := make([]int64, len(rooms))
-	for i, r := range rooms {
-		out[i] = r.ID
+// noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for
+// a new meeting.
+func (m *Meeting) noteClocks(before *Meeting) {
+	zone, err := fault.StoredZone(m.Timezone)
+	if err != nil {
+		return
 	}
-	return out
+	other := before == nil || before.Timezone != m.Timezone
+	if other || !before.Slot.Start.Equal(m.Slot.Start) {
+		m.Shown.Start = clock.Wall(m.Slot.Start, zone)
+	}
+	if other || !before.Slot.End.Equal(m.Slot.End) {
+		m.Shown.End = clock.Wall(m.Slot.End, zone)
+	}
 }
 
-func names(rooms []*Room) []string {
-	out := make([]string, len(rooms))
-	for i, r := range rooms {
-		out[i] = r.Name
+// Turn says that a person on the waiting list is served: which wait it is, and who granted or
+// accepted it.
+type Turn struct {
+	WaitID int64
+	By     Actor
+}
+
+// note says in the first entry of a meeting's history where it comes from.
+func (t *Turn) note(e *Entry) {
+	if t == nil {
+		return
 	}
-	return out
+	e.Actor, e.Reason = t.By, ReasonWaitingList
+	e.Changes = map[string]Change{"waitlist_id": {To: t.WaitID}}
 }

@@ -1,10 +1,13 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // accept lets the terms pass if they break no rule, or by an override, which they then carry.
@@ -99,4 +102,18 @@ func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time
 		}
 	}
 	return nil
+}
+
+// zoned gives rooms that name no zone, and whose site names none, the installation's.
+func (s *Service) zoned(rooms []*Room) []*Room {
+	for _, r := range rooms {
+		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
+		if limits := s.conf().Limits.Person; !limits.None() {
+			r.Person = limits.At(s.clock())
+		}
+		if _, err := fault.StoredZone(r.Zone); err != nil {
+			s.logUnknown(r.Zone)
+		}
+	}
+	return rooms
 }

@@ -10,12 +10,6 @@ import (
 // checked in.
 const ReasonNoShow = "no_show"
 
-// CheckInWindow is the time in which participants can check in, and the deadline by which one must.
-type CheckInWindow struct {
-	Opens time.Time // from then on, until the end of the meeting; zero: with the start
-	Until time.Time // then its rooms are released unless somebody checked in; zero: no check-in is required
-}
-
 // CheckInWindowOf returns the check-in window of a meeting in rooms with these settings. The longest
 // window applies, because people check in once for all rooms. If the grace period reaches the end of
 // the meeting, there is nothing to release, so no check-in is needed.

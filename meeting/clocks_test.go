@@ -115,7 +115,7 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 				return nil, false
 			}
 			there = m
-			if again, err := w.Meeting(t.Context(), w.ann, m.ID); err != nil || !sameSlot(again.Slot, m.Slot) {
+			if again, err := w.Meeting(t.Context(), w.ann, m.ID); err != nil || !again.Slot.Equal(m.Slot) {
 				t.Errorf("%s: reads back as %v, %v", what, again.Slot, err)
 			}
 			return m, true
@@ -125,7 +125,7 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 				slot := clock.Slot{Start: c.at.Add(from), End: c.at.Add(from + length)}
 				what := fmt.Sprintf("%s %v to %v", c.zone, slot.Start.In(loc), slot.End.In(loc))
 				m, ok := save(what, slot.Start.In(loc).Format(time.RFC3339), slot.End.In(loc).Format(time.RFC3339))
-				if !ok || !sameSlot(m.Slot, slot) {
+				if !ok || !m.Slot.Equal(slot) {
 					t.Fatalf("%s: saved %v, %v", what, m, ok)
 				}
 				shown := clock.Slot{Start: clock.Wall(slot.Start, loc), End: clock.Wall(slot.End, loc)}
@@ -169,7 +169,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 				Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &c.zone, Start: new(clock.Parse(given)), End: new(clock.At(slot.End)),
 			}, Rule: new("FREQ=DAILY;COUNT=3")}
 			r, err := w.PreviewSeries(t.Context(), w.ann, f)
-			if !refused(t, what, err) && !sameSlot(r.Meetings[0].Slot, slot) {
+			if !refused(t, what, err) && !r.Meetings[0].Slot.Equal(slot) {
 				t.Errorf("%s: the first date of a series is %v", what, r.Meetings[0].Slot)
 			}
 
@@ -260,7 +260,7 @@ func TestUpdate_zoneAlone(t *testing.T) {
 		f := Fields{Timezone: new("America/New_York")}
 		for range 2 {
 			changed, err := w.Update(t.Context(), w.ann, m.ID, nil, f)
-			if err != nil || changed.Timezone != "America/New_York" || !sameSlot(changed.Slot, m.Slot) || changed.Status != m.Status {
+			if err != nil || changed.Timezone != "America/New_York" || !changed.Slot.Equal(m.Slot) || changed.Status != m.Status {
 				t.Fatalf("%+v, %v", changed, err)
 			}
 		}

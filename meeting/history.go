@@ -2,7 +2,10 @@ package meeting
 
 import (
 	"maps"
+	"strings"
 	"time"
+
+	"punctual/meeting/clock"
 )
 
 // Action is what happened to a meeting: the word in its history and in events.
@@ -196,4 +199,40 @@ type Contact struct {
 	Name     string   `json:"name"`
 	Email    string   `json:"email"`
 	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
+}
+
+// record adds an entry to what the next save writes into the history.
+func (m *Meeting) record(e Entry) { m.history = append(m.history, e) }
+
+// reminderTexts are reminders as history shows them: "15m before start by email, sms".
+func reminderTexts(rs []Reminder) []string {
+	texts := make([]string, len(rs))
+	for i, r := range rs {
+		channels := make([]string, len(r.Channels))
+		for j, c := range r.Channels {
+			channels[j] = string(c)
+		}
+		texts[i] = clock.FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
+	}
+	return texts
+}
+
+// SeriesFacts describe a recurring meeting. Times without an offset are local times in the zone of the facts,
+// in the format of iCalendar: 20270210T090000.
+type SeriesFacts struct {
+	ID        int64        `json:"id"`
+	Rooms     []string     `json:"rooms,omitempty"` // default: those of the facts
+	Start     string       `json:"start"`           // of the first date
+	End       string       `json:"end"`
+	Rule      string       `json:"rule"`                // with UNTIL in UTC
+	ExDates   []string     `json:"exdates,omitempty"`   // excluded dates of the rule
+	RDates    []string     `json:"rdates,omitempty"`    // added dates
+	Count     int64        `json:"count"`               // of future dates
+	Dates     []time.Time  `json:"dates,omitempty"`     // the first future dates, to show
+	Places    [][]string   `json:"places,omitempty"`    // rooms of each of Dates; none: the same for all
+	Last      time.Time    `json:"last"`                // last date
+	Overrides []Occurrence `json:"overrides,omitempty"` // dates that differ from the series
+	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
+	Part      SeriesPart   `json:"part,omitempty"`      // of a change that takes several notices: ends, goes_on or added
+	Split     *time.Time   `json:"split,omitempty"`     // where the series ends or continues: first date of the split-off series
 }

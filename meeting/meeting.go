@@ -256,3 +256,24 @@ func claims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []polic
 	}
 	return policy.QuotaClaims(userID, of, slot, h)
 }
+
+// CheckInWindow is the time in which participants can check in, and the deadline by which one must.
+type CheckInWindow struct {
+	Opens time.Time // from then on, until the end of the meeting; zero: with the start
+	Until time.Time // then its rooms are released unless somebody checked in; zero: no check-in is required
+}
+
+// Response of an attendee to the invitation.
+type Response string
+
+const (
+	NeedsAction Response = "needs_action"
+	Accepted    Response = "accepted"
+	Declined    Response = "declined"
+	Tentative   Response = "tentative"
+)
+
+// Answers reports whether it is one that an attendee can give.
+func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
+
+func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }

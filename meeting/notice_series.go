@@ -12,26 +12,6 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// SeriesFacts describe a recurring meeting. Times without an offset are local times in the zone of the facts,
-// in the format of iCalendar: 20270210T090000.
-type SeriesFacts struct {
-	ID        int64        `json:"id"`
-	Rooms     []string     `json:"rooms,omitempty"` // default: those of the facts
-	Start     string       `json:"start"`           // of the first date
-	End       string       `json:"end"`
-	Rule      string       `json:"rule"`                // with UNTIL in UTC
-	ExDates   []string     `json:"exdates,omitempty"`   // excluded dates of the rule
-	RDates    []string     `json:"rdates,omitempty"`    // added dates
-	Count     int64        `json:"count"`               // of future dates
-	Dates     []time.Time  `json:"dates,omitempty"`     // the first future dates, to show
-	Places    [][]string   `json:"places,omitempty"`    // rooms of each of Dates; none: the same for all
-	Last      time.Time    `json:"last"`                // last date
-	Overrides []Occurrence `json:"overrides,omitempty"` // dates that differ from the series
-	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
-	Part      SeriesPart   `json:"part,omitempty"`      // of a change that takes several notices: ends, goes_on or added
-	Split     *time.Time   `json:"split,omitempty"`     // where the series ends or continues: first date of the split-off series
-}
-
 // SeriesPart is the part of a change of a series that a notice is about.
 type SeriesPart string
 

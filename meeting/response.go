@@ -10,19 +10,6 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Response of an attendee to the invitation.
-type Response string
-
-const (
-	NeedsAction Response = "needs_action"
-	Accepted    Response = "accepted"
-	Declined    Response = "declined"
-	Tentative   Response = "tentative"
-)
-
-// Answers reports whether it is one that an attendee can give.
-func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
-
 // Respond stores the actor's response to the invitation and reports whether it changed. A response
 // may change until the meeting is over. The organizer gets a mail the first time that the actor
 // declines this time of the meeting; other responses appear on the page only. The comment is for

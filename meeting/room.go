@@ -60,3 +60,25 @@ func pick(rooms []*Room, ids []int64) []*Room {
 	}
 	return picked
 }
+
+// Levels of a decision. The second is asked when the first has agreed.
+const (
+	firstLevel  = 1
+	secondLevel = 2
+)
+
+func ids(rooms []*Room) []int64 {
+	out := make([]int64, len(rooms))
+	for i, r := range rooms {
+		out[i] = r.ID
+	}
+	return out
+}
+
+func names(rooms []*Room) []string {
+	out := make([]string, len(rooms))
+	for i, r := range rooms {
+		out[i] = r.Name
+	}
+	return out
+}

@@ -1,13 +1,11 @@
 package meeting
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"reflect"
 	"slices"
 
-	"punctual/account/fault"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -215,18 +213,4 @@ func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error
 	}
 	slices.Sort(want)
 	return s.rooms(ctx, slices.Compact(want))
-}
-
-// zoned gives rooms that name no zone, and whose site names none, the installation's.
-func (s *Service) zoned(rooms []*Room) []*Room {
-	for _, r := range rooms {
-		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
-		if limits := s.conf().Limits.Person; !limits.None() {
-			r.Person = limits.At(s.clock())
-		}
-		if _, err := fault.StoredZone(r.Zone); err != nil {
-			s.logUnknown(r.Zone)
-		}
-	}
-	return rooms
 }

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -171,3 +172,29 @@ const (
 	ScopeAll       Scope = "all"
 	ScopeFollowing Scope = "following" // from one date on
 )
+
+// ErrOutdated says that what a change of a series was planned on has changed meanwhile.
+var ErrOutdated = errors.New("changed meanwhile")
+
+// SeriesChange is a change of a series with all that it brings about, planned in full. IDs and
+// versions are set in it when it is saved.
+type SeriesChange struct {
+	Series *Series    // new if its ID is 0
+	Split  *Series    // new: takes over dates of Series; nil: none does
+	Update []*Meeting // as they are to be, with the versions they had; one with SeriesID 0 belongs to Split from now on
+	Create []*Meeting // of Split, or else of Series
+}
+
+// RaisesSequence reports whether a notice changes the series or one of its dates in calendars, so
+// that the store must raise [Series.Sequence].
+func (c *SeriesChange) RaisesSequence() bool {
+	return c.Series != nil && slices.ContainsFunc(c.Series.notices, Notice.forCalendars) || slices.ContainsFunc(c.Update, (*Meeting).RaisesSequence)
+}
+
+// Target is the series that new dates belong to.
+func (c *SeriesChange) Target() *Series {
+	if c.Split != nil {
+		return c.Split
+	}
+	return c.Series
+}

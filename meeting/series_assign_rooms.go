@@ -182,7 +182,7 @@ func (p *planner) used(ctx context.Context, c policy.Claim, dates []*wanted) ([]
 	}
 	for _, m := range p.moving(dates) {
 		for _, o := range m.Occupied {
-			i := slices.IndexFunc(used, func(s clock.Slot) bool { return sameSlot(s, m.Slot) })
+			i := slices.IndexFunc(used, func(s clock.Slot) bool { return s.Equal(m.Slot) })
 			if i >= 0 && (c.RoomID == 0 || o.RoomID == c.RoomID) {
 				used = slices.Delete(used, i, i+1)
 			}

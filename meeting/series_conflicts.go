@@ -203,7 +203,7 @@ func checkBuffers(dates []*wanted) error {
 	last := map[int64]taking{} // by room
 	byStart := func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) }
 	for _, w := range slices.SortedFunc(slices.Values(dates), byStart) {
-		if !w.room || !sameSlot(w.terms.Slot, w.date.Slot) {
+		if !w.room || !w.terms.Slot.Equal(w.date.Slot) {
 			continue
 		}
 		for i, o := range w.occupancies(w.terms.Rooms) {

@@ -3,7 +3,6 @@ package meeting
 import (
 	"time"
 
-	"punctual/account/fault"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
@@ -83,20 +82,4 @@ func (s *Series) dateNamed(t clock.Time, ms []*Meeting) (found recurrence.Date, 
 		}
 	}
 	return recurrence.Date{}, false, nil
-}
-
-// noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for
-// a new meeting.
-func (m *Meeting) noteClocks(before *Meeting) {
-	zone, err := fault.StoredZone(m.Timezone)
-	if err != nil {
-		return
-	}
-	other := before == nil || before.Timezone != m.Timezone
-	if other || !before.Slot.Start.Equal(m.Slot.Start) {
-		m.Shown.Start = clock.Wall(m.Slot.Start, zone)
-	}
-	if other || !before.Slot.End.Equal(m.Slot.End) {
-		m.Shown.End = clock.Wall(m.Slot.End, zone)
-	}
 }

@@ -70,7 +70,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		} else {
 			w.terms = e.revised(m, was, target, recurrence.Date{}, clock.Slot{}, terms.Rooms, rooms)
 		}
-		w.room = !sameSlot(w.terms.Slot, m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
+		w.room = !w.terms.Slot.Equal(m.Slot) || !slices.Equal(ids(w.terms.Rooms), m.RoomIDs)
 		e.dates = append(e.dates, w)
 	}
 	for _, m := range e.all {
@@ -159,10 +159,8 @@ func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
 // isAt reports whether the meeting takes place when its series has that date, by the present
 // rules of the zone or by those at its booking.
 func (m *Meeting) isAt(d recurrence.Date, s *Series) bool {
-	return sameSlot(m.Slot, d.Slot) || m.Timezone == s.Timezone && sameSlot(m.Shown, clock.Slot{Start: d.Wall, End: d.Wall.Add(s.End.Sub(s.Start))})
+	return m.Slot.Equal(d.Slot) || m.Timezone == s.Timezone && m.Shown.Equal(clock.Slot{Start: d.Wall, End: d.Wall.Add(s.End.Sub(s.Start))})
 }
-
-func sameSlot(a, b clock.Slot) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
 
 // revised are the terms of one date: what was as at the series becomes what it is there now.
 // Zero slots leave the time alone.

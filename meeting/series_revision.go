@@ -270,7 +270,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 		m.SeriesID = target.ID
 		e.change.Update = append(e.change.Update, m)
 	}
-	if !sameSlot(m.Slot, w.base.Slot) || !slices.Equal(m.RoomIDs, w.base.RoomIDs) || m.Title != w.base.Title || m.Description != w.base.Description || m.Status != w.base.Status {
+	if !m.Slot.Equal(w.base.Slot) || !slices.Equal(m.RoomIDs, w.base.RoomIDs) || m.Title != w.base.Title || m.Description != w.base.Description || m.Status != w.base.Status {
 		e.visible = true
 	}
 	e.kept = append(e.kept, m)

@@ -136,3 +136,17 @@ func Deliveries(notices []Notice) []delayjob.Message {
 	}
 	return ms
 }
+
+// freed schedules a look at the waiting lists for what has just become free. If the process dies
+// first, the loader's next full pass finds it.
+func (s *Service) freed(ctx context.Context, free []Occupancy) {
+	if len(free) == 0 {
+		return
+	}
+	rooms, number, err := s.store.Awaited(ctx, free, s.clock())
+	if err != nil {
+		s.log.Warn("waiting list lookup failed, loader will retry", "error", err)
+		return
+	}
+	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)
+}

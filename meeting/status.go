@@ -1,6 +1,11 @@
 package meeting
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"punctual/meeting/clock"
+)
 
 // Statuses in the order of a meeting's life.
 var Statuses = []Status{Pending, Confirmed, InProgress, Ended, Rejected, Cancelled, Released}
@@ -80,3 +85,41 @@ func (m *Meeting) At(at time.Time) *Meeting {
 	}
 	return &seen
 }
+
+// Lapses is when the meeting's rooms become free if nothing happens before its end; zero: never.
+func (m *Meeting) Lapses() time.Time {
+	switch {
+	case m.Status == Pending && m.Approval.OnTimeout != Confirmed:
+		return m.Approval.Deadline
+	case m.Status.Over() || !m.awaited() || !m.CheckIn.Until.Before(m.Slot.End):
+		return time.Time{}
+	default:
+		return m.CheckIn.Until
+	}
+}
+
+// ChangeLapses is when the rooms that a change holds become free if nobody decides on it. Where a
+// time-out approves it is never later than the start: what has begun does not move.
+func (m *Meeting) ChangeLapses() time.Time {
+	if m.Approval.OnTimeout == Confirmed {
+		return m.Slot.Start
+	}
+	return clock.Earlier(m.Request.Deadline, m.Slot.Start)
+}
+
+// lapsed reports whether the occupancy no longer holds its room.
+func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
+
+// unlapsed are the occupancies that have not lapsed at an instant.
+func unlapsed(os []Occupancy, at time.Time) []Occupancy {
+	return slices.DeleteFunc(slices.Clone(os), func(o Occupancy) bool { return o.lapsed(at) })
+}
+
+// expired reports whether the meeting's request has been decided by its time-out, though the timer
+// has not recorded that.
+func (m *Meeting) expired(at time.Time) bool {
+	return m.Request != nil && !m.Status.Over() && !at.Before(m.Request.Deadline) && !m.Waits(at)
+}
+
+// ReasonTimeout is the reason of an [Approval] that no person decided.
+const ReasonTimeout = "timeout"

@@ -3,6 +3,9 @@ package meeting
 import (
 	"context"
 	"time"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // Store is what Service and the jobs need from persistence; it knows no rule. Methods return
@@ -160,3 +163,149 @@ const (
 )
 
 func (o Outcome) String() string { return [...]string{"applied", "done", "stale"}[o] }
+
+// ApprovalStore is what requests for a decision need from persistence besides their meetings.
+type ApprovalStore interface {
+	// HeldForChanges returns which slots of a room are held for changes that wait, and
+	// for offers of the waiting list, in a span, in order.
+	HeldForChanges(ctx context.Context, roomID int64, span clock.Slot, at time.Time) ([]HeldSlot, error)
+	// RequestsAskedWith are the meetings whose requests wait and were made in the moment in which
+	// one of the given was made for another date of the same series; the given are among them
+	// if they wait themselves. They come by start.
+	RequestsAskedWith(ctx context.Context, ids []ID) ([]*Meeting, error)
+	// Lapsed are the meetings, and the offers to those who wait, that hold any of these places but
+	// have lapsed at an instant, by ID.
+	Lapsed(ctx context.Context, places []Occupancy, at time.Time) (meetings []ID, waits []int64, err error)
+	// Waiting are meetings that wait for a decision, or whose deadline has just passed, by ID
+	// after one, at most limit.
+	Waiting(ctx context.Context, after ID, limit int) ([]*Meeting, error)
+}
+
+// HeldSlot is a part of a room's time that a meeting's pending change holds, or an offer.
+type HeldSlot struct {
+	MeetingID ID // 0: an offer
+	Slot      clock.Slot
+}
+
+// RulesStore is the part of [Store] that rules need beyond rooms and meetings.
+type RulesStore interface {
+	// CreateBlackout, UpdateBlackout and DeleteBlackout exclude bookings in the rooms that the
+	// blackout closes while they run: each of those either was saved before, or fails with
+	// [ErrRoomsChanged]. [ErrNotFound], if the room or site is not there.
+	CreateBlackout(ctx context.Context, b *policy.Blackout) error
+	UpdateBlackout(ctx context.Context, id int64, fn func(*policy.Blackout) error) (*policy.Blackout, error)
+	DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*policy.Blackout) error) error // as it is, locked; an error keeps it
+	Blackout(ctx context.Context, id int64) (*policy.Blackout, error)
+	ListBlackouts(ctx context.Context, q BlackoutQuery, p Page) (bs []*policy.Blackout, next string, err error) // by start
+	// BlackoutsAfter are all blackouts of these rooms, and of their sites, that end after an
+	// instant, by start.
+	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
+
+	// WaitingMoves returns the meetings with a move that waits for a decision.
+	WaitingMoves(ctx context.Context) ([]*Meeting, error)
+
+	// Held returns the slots, without buffers, of the claimant's meetings that hold the room within
+	// the claim's span at an instant. It leaves out the meeting except. For a meeting that ended
+	// early, the slot is the time that it took.
+	Held(ctx context.Context, c policy.Claim, except ID, at time.Time) ([]clock.Slot, error)
+
+	// Busy returns what overlaps span in each of the rooms, buffers included, by start.
+	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
+	// Occupants are the meetings that hold the room within span, by start. Those that have lapsed
+	// are among them.
+	Occupants(ctx context.Context, roomID int64, span clock.Slot) ([]*Meeting, error)
+}
+
+// BlackoutQuery filters blackouts; a zero field does not filter.
+type BlackoutQuery struct {
+	From, To time.Time // overlapping [From, To)
+	RoomID   int64     // that close the room: its own and its site's
+	SiteID   int64     // of the site and of its rooms
+}
+
+// SeriesStore is what series need from persistence, on the terms of [Store].
+type SeriesStore interface {
+	Series(ctx context.Context, id int64) (*Series, error)
+	// ListSeries lists series that are not cancelled as a whole, the latest first.
+	ListSeries(ctx context.Context, q SeriesQuery, p Page) (series []*Series, next string, err error)
+	// SeriesMeetings are all meetings of a series, by start, those cancelled included.
+	SeriesMeetings(ctx context.Context, id int64) ([]*Meeting, error)
+	// Presence returns the dates of several series that begin before an instant, by start. It reads
+	// only what shows whether anyone came.
+	Presence(ctx context.Context, series []int64, before time.Time) (map[int64][]*Meeting, error)
+	// Taken returns for each wanted occupancy what is in its way, and when that lapses. It leaves out
+	// the meetings of except.
+	Taken(ctx context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error)
+	// SaveSeries saves all of a change or nothing. It fails with [ErrOutdated] if the series or
+	// a meeting is not as it was when it was read, and with a [*ConflictError] if a room is
+	// taken. It returns what there is to send.
+	SaveSeries(ctx context.Context, c *SeriesChange) ([]Notice, error)
+}
+
+// SeriesQuery filters series; a zero field does not filter.
+type SeriesQuery struct {
+	OrganizerID int64
+	Flagged     bool // nobody came to the latest dates, as many as [FlaggedAfter] or more
+}
+
+// WaitStore is what the waiting list needs from persistence, on the terms of [Store].
+type WaitStore interface {
+	// CreateWait sets ID, Version and Position. It locks the person, so that they get one place
+	// after the other, and calls the function with how many open waits they have; its error
+	// undoes everything and is returned as it is.
+	CreateWait(ctx context.Context, w *Wait, fn func(open int) error) error
+	Wait(ctx context.Context, id int64) (*Wait, error)
+	// UpdateWait locks the wait and calls the function. The meeting that it may return is
+	// created as by CreateMeeting, in the same transaction and in place of what an offer held;
+	// it gets its ID, and so does the wait. An [Offered] wait holds what it wants, or fails
+	// with a [*ConflictError].
+	UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*Meeting, error)) (*Wait, *Meeting, []Notice, error)
+	// UpdateWaits is UpdateWait for many, in one transaction and in the order of their IDs: all
+	// that the function says it changed is saved, or nothing. It leaves out waits that are not there.
+	UpdateWaits(ctx context.Context, ids []int64, fn func(*Wait) (m *Meeting, changed bool, err error)) ([]Notice, error)
+	ListWaits(ctx context.Context, q WaitQuery, p Page) (ws []*Wait, next string, err error) // by ID
+
+	// Awaited returns the rooms in which anyone waits for any of free, with a number that increases
+	// from call to call, across all callers.
+	Awaited(ctx context.Context, free []Occupancy, at time.Time) (rooms []int64, number int64, err error)
+	// FirstInLine are the waits for some of the rooms that could be served now, since all that they
+	// want is free. The earliest come first: at most limit, of those after the one of an ID.
+	// Their Position is not read.
+	FirstInLine(ctx context.Context, rooms []int64, at time.Time, after int64, limit int) ([]*Wait, error)
+	// FreeAndAwaited are rooms for which [WaitStore.FirstInLine] would find something.
+	FreeAndAwaited(ctx context.Context, at time.Time) (rooms []int64, number int64, err error)
+}
+
+// WaitQuery filters waits; a zero field does not filter.
+type WaitQuery struct {
+	UserID int64
+	RoomID int64
+	States []WaitState // as they are at Now; see [Wait.At]
+	Now    time.Time
+}
+
+// ZoneStore is what the care for zones needs from persistence, on the terms of [Store].
+type ZoneStore interface {
+	// BookedZones are the zones of meetings and series that are not over.
+	BookedZones(ctx context.Context, at time.Time) ([]string, error)
+	// ShownStarts calls the function for each coming meeting with its zone, its start and what clocks
+	// showed then.
+	ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error
+	ZoneRules(ctx context.Context) ([]ZoneRules, error)
+	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
+	// Unnoted are meetings with IDs after the given one that are not over and whose local times are
+	// not stored yet; only their IDs, times and series are read. NoteClocks stores them, which raises
+	// no version.
+	Unnoted(ctx context.Context, at time.Time, after ID, limit int) ([]*Meeting, error)
+	NoteClocks(ctx context.Context, ms []*Meeting) error
+	// SaveTogether saves all of the changes or nothing, on the terms of SaveSeries. What one leaves
+	// another may take. A change without a series updates single meetings.
+	SaveTogether(ctx context.Context, cs []*SeriesChange) ([]Notice, error)
+}
+
+// ZoneRules is what the rules of a zone were when the installation last looked.
+type ZoneRules struct {
+	Zone      string
+	Hash      string
+	ChangedAt time.Time // when other rules than before were seen; zero: never, or all meetings were moved since
+}

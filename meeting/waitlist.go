@@ -210,22 +210,6 @@ func (w *Wait) TakeNotices() []Notice {
 	return ns
 }
 
-// Turn says that a person on the waiting list is served: which wait it is, and who granted or
-// accepted it.
-type Turn struct {
-	WaitID int64
-	By     Actor
-}
-
-// note says in the first entry of a meeting's history where it comes from.
-func (t *Turn) note(e *Entry) {
-	if t == nil {
-		return
-	}
-	e.Actor, e.Reason = t.By, ReasonWaitingList
-	e.Changes = map[string]Change{"waitlist_id": {To: t.WaitID}}
-}
-
 // maySee reports whether the actor may see the wait, and end it: who waits, and admins.
 func (a Actor) maySee(w *Wait) bool {
 	return a.rules() || a.Kind == ActorUser && a.ID == w.Person.UserID
@@ -241,3 +225,13 @@ func (m *Meeting) takes() []Occupancy {
 
 // freedBy returns what the meeting held and no longer holds in a later state.
 func (m *Meeting) freedBy(later *Meeting) []Occupancy { return beyond(m.takes(), later.takes()) }
+
+// Looks returns the messages that make workers serve the waiting lists of the rooms. The number
+// makes a later look follow one that is under way.
+func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
+	ms := make([]delayjob.Message, len(rooms))
+	for i, id := range rooms {
+		ms[i] = delayjob.Message{Job: JobWaitlistLook, Key: strconv.FormatInt(id, 10), Version: number, Due: at}
+	}
+	return ms
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -602,28 +601,4 @@ func (s *Service) updateWait(ctx context.Context, id int64, fn func(*Wait) (*Mee
 		s.freed(ctx, w.Wants)
 	}
 	return w, nil
-}
-
-// freed schedules a look at the waiting lists for what has just become free. If the process dies
-// first, the loader's next full pass finds it.
-func (s *Service) freed(ctx context.Context, free []Occupancy) {
-	if len(free) == 0 {
-		return
-	}
-	rooms, number, err := s.store.Awaited(ctx, free, s.clock())
-	if err != nil {
-		s.log.Warn("waiting list lookup failed, loader will retry", "error", err)
-		return
-	}
-	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)
-}
-
-// Looks returns the messages that make workers serve the waiting lists of the rooms. The number
-// makes a later look follow one that is under way.
-func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
-	ms := make([]delayjob.Message, len(rooms))
-	for i, id := range rooms {
-		ms[i] = delayjob.Message{Job: JobWaitlistLook, Key: strconv.FormatInt(id, 10), Version: number, Due: at}
-	}
-	return ms
 }

@@ -36,33 +36,7 @@ type ZoneShift struct {
 }
 
 // moves reports whether the meeting can move and is not there yet.
-func (z *ZoneShift) moves() bool { return z.Obstacle == "" && !sameSlot(z.To, z.Meeting.Slot) }
-
-// ZoneRules is what the rules of a zone were when the installation last looked.
-type ZoneRules struct {
-	Zone      string
-	Hash      string
-	ChangedAt time.Time // when other rules than before were seen; zero: never, or all meetings were moved since
-}
-
-// ZoneStore is what the care for zones needs from persistence, on the terms of [Store].
-type ZoneStore interface {
-	// BookedZones are the zones of meetings and series that are not over.
-	BookedZones(ctx context.Context, at time.Time) ([]string, error)
-	// ShownStarts calls the function for each coming meeting with its zone, its start and what clocks
-	// showed then.
-	ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error
-	ZoneRules(ctx context.Context) ([]ZoneRules, error)
-	SaveZoneRules(ctx context.Context, rs []ZoneRules) error
-	// Unnoted are meetings with IDs after the given one that are not over and whose local times are
-	// not stored yet; only their IDs, times and series are read. NoteClocks stores them, which raises
-	// no version.
-	Unnoted(ctx context.Context, at time.Time, after ID, limit int) ([]*Meeting, error)
-	NoteClocks(ctx context.Context, ms []*Meeting) error
-	// SaveTogether saves all of the changes or nothing, on the terms of SaveSeries. What one leaves
-	// another may take. A change without a series updates single meetings.
-	SaveTogether(ctx context.Context, cs []*SeriesChange) ([]Notice, error)
-}
+func (z *ZoneShift) moves() bool { return z.Obstacle == "" && !z.To.Equal(z.Meeting.Slot) }
 
 // NoteClocks notes what clocks show at meetings that an earlier version booked.
 func (s *Service) NoteClocks(ctx context.Context) error {
@@ -241,9 +215,9 @@ func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
 		z.To.End = z.To.Start.Add(m.Slot.Duration())
 	}
 	switch {
-	case sameSlot(z.To, m.Slot) && z.original.Equal(m.OriginalStart):
+	case z.To.Equal(m.Slot) && z.original.Equal(m.OriginalStart):
 		return nil
-	case !sameSlot(z.To, m.Slot) && !z.To.Start.After(at):
+	case !z.To.Equal(m.Slot) && !z.To.Start.After(at):
 		z.Obstacle = "in_past"
 	}
 	return z

@@ -182,7 +182,7 @@ func TestRebaseZones(t *testing.T) {
 		}
 		for id, slot := range want {
 			m := w.store.meetings[id]
-			if !sameSlot(m.Slot, slot) || !sameSlot(m.Occupied[0].Slot, slot) {
+			if !m.Slot.Equal(slot) || !m.Occupied[0].Slot.Equal(slot) {
 				t.Errorf("%s is at %v and holds %v, want %v", m.Title, m.Slot, m.Occupied, slot)
 			}
 		}

@@ -1,19 +1,6 @@
 package meeting
 
-import (
-	"time"
-
-	"punctual/account/fault"
-)
-
-// zoneOf loads the zone in which local times of a request count: the one that the request
-// names, or else the one in force.
-func zoneOf(named *string, inForce string) (*time.Location, error) {
-	if named != nil && *named != "" {
-		return fault.Zone(*named)
-	}
-	return fault.StoredZone(inForce)
-}
+import "punctual/account/fault"
 
 // unknownZone refuses to calculate with a stored time zone that the zone data have lost.
 func (s *Service) unknownZone(name string) error {

@@ -9,6 +9,9 @@ import (
 // A Slot is the half-open interval [Start, End).
 type Slot struct{ Start, End time.Time }
 
+// Equal reports whether both start and end at the same instants.
+func (s Slot) Equal(o Slot) bool { return s.Start.Equal(o.Start) && s.End.Equal(o.End) }
+
 // Overlaps reports whether the two share an instant.
 func (s Slot) Overlaps(o Slot) bool { return s.Start.Before(o.End) && o.Start.Before(s.End) }
 

@@ -5,44 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"punctual/meeting/clock"
 )
 
 // A room may become free without anybody's doing: at the deadline of a request, when the grace of
 // a required check-in ends, and when an offer of the waiting list ends. Timers record that, and
 // they may be late or paused. Stores keep with every occupancy when it lapses. Readers leave out
 // what has lapsed; writers find it in their way and first do what the timers would have done.
-
-// Lapses is when the meeting's rooms become free if nothing happens before its end; zero: never.
-func (m *Meeting) Lapses() time.Time {
-	switch {
-	case m.Status == Pending && m.Approval.OnTimeout != Confirmed:
-		return m.Approval.Deadline
-	case m.Status.Over() || !m.awaited() || !m.CheckIn.Until.Before(m.Slot.End):
-		return time.Time{}
-	default:
-		return m.CheckIn.Until
-	}
-}
-
-// ChangeLapses is when the rooms that a change holds become free if nobody decides on it. Where a
-// time-out approves it is never later than the start: what has begun does not move.
-func (m *Meeting) ChangeLapses() time.Time {
-	if m.Approval.OnTimeout == Confirmed {
-		return m.Slot.Start
-	}
-	return clock.Earlier(m.Request.Deadline, m.Slot.Start)
-}
-
-// lapsed reports whether the occupancy no longer holds its room.
-func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
-
-// unlapsed are the occupancies that have not lapsed at an instant.
-func unlapsed(os []Occupancy, at time.Time) []Occupancy {
-	return slices.DeleteFunc(slices.Clone(os), func(o Occupancy) bool { return o.lapsed(at) })
-}
 
 // settleTries bounds how often a change is tried again: a meeting whose request and check-in are
 // both overdue is settled in two steps.
@@ -166,10 +134,4 @@ func (s *Service) settleSeries(ctx context.Context, id int64, ifMatch *int64) (*
 		return nil, err
 	}
 	return &series.Version, nil
-}
-
-// expired reports whether the meeting's request has been decided by its time-out, though the timer
-// has not recorded that.
-func (m *Meeting) expired(at time.Time) bool {
-	return m.Request != nil && !m.Status.Over() && !at.Before(m.Request.Deadline) && !m.Waits(at)
 }
