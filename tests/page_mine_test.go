@@ -185,7 +185,7 @@ func TestPageMine(t *testing.T) {
 	b.reads("No meetings in the last 30 days match")
 
 	// In the other languages.
-	for language, title := range map[string]string{"zh": "我的会议", "de": "Meine Termine"} {
+	for language, title := range map[string]string{"zh": "我的会议", "de": "Meine Besprechungen"} {
 		a.choose("#menu-language", language)
 		a.await("document.body?.innerText.includes(%q)", title)
 		a.open("/mine")

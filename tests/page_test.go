@@ -542,7 +542,7 @@ func TestPageLanguages(t *testing.T) {
 	b.press("取消")
 	b.await("!document.querySelector('dialog[open]')")
 	b.choose("#menu-language", "de")
-	b.reads("Meine Termine")
+	b.reads("Meine Besprechungen")
 	b.open("/list")
 	b.reads("Neue Buchung") // kept
 	b.shot("german")

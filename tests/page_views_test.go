@@ -132,7 +132,7 @@ func TestPageRoomWeek(t *testing.T) {
 	if first := eval[string](b, "document.querySelector('.week .head').getAttribute('href')"); first != "/?date="+date(0) {
 		t.Errorf("the week begins with %s, want %s", first, date(0))
 	}
-	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Puffer nach jedem Termin: 10 Minuten", "Nächste freie Zeit"} {
+	for _, fact := range []string{"6 Plätze", "Etage 2", "whiteboard", "Mo – Fr", "08:00 – 20:00", "Dauer: 15 Minuten bis 4 Stunden", "Puffer nach jeder Besprechung: 10 Minuten", "Nächste freie Zeit"} {
 		b.reads(fact)
 	}
 	b.await("document.querySelector('.week .blackout')?.innerText.includes('New carpet')")
@@ -154,7 +154,7 @@ func TestPageRoomWeek(t *testing.T) {
 	}
 	b.shot("week-booked")
 	b.weekDrag(1, 10.5, 2, 13.5)
-	b.told("Termin verschoben")
+	b.told("Besprechung verschoben")
 	want("moved", m.ID, 2, "13:00", "14:30")
 	b.await("%s?.id === 'week-%d-2'", block("Mit der Maus"), m.ID)
 	b.press("Rückgängig")
@@ -162,7 +162,7 @@ func TestPageRoomWeek(t *testing.T) {
 	want("moved back", m.ID, 1, "10:00", "11:30")
 	b.await("%s?.id === 'week-%d-1'", block("Mit der Maus"), m.ID)
 	b.weekDrag(1, 11.45, 1, 12.5)
-	b.told("Termin verschoben")
+	b.told("Besprechung verschoben")
 	b.await("%s?.innerText.includes('12:30')", block("Mit der Maus"))
 	want("extended", m.ID, 1, "10:00", "12:30")
 	b.press("Rückgängig")
@@ -253,7 +253,7 @@ func TestPageRoomWeek(t *testing.T) {
 	b.key("m")
 	b.await("document.querySelector('.ghost')")
 	b.key(kb.ArrowDown + "\r")
-	b.told("Termin verlängert")
+	b.told("Besprechung verlängert")
 	if m := emmy.Meeting(t, going.ID); !m.Start.Equal(going.Start) || !m.End.Equal(going.End.Add(15*time.Minute)) {
 		t.Errorf("extended to %v to %v, want a quarter of an hour more than %v to %v", m.Start, m.End, going.Start, going.End)
 	}
@@ -343,7 +343,7 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("emmy@example.org", demoPassword)
 	b.open("/week?date=" + date(2))
-	b.await(`/1 Termin, 6 Stunden, zu 50\s?%% belegt/.test(%s?.innerText)`, cell(1))
+	b.await(`/1 Besprechung, 6 Stunden, zu 50\s?%% belegt/.test(%s?.innerText)`, cell(1))
 	b.await("%s?.innerText.includes('Geschlossen')", cell(6))
 	rows := eval[int](b, "document.querySelectorAll('.overview [role=row]').length")
 	b.open("/week?features=harp&date=" + date(2))
@@ -368,7 +368,7 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	mine.Book(t, testenv.Booking(zoned(t, date(2), "09:00"), zoned(t, date(2), "10:00"), []int64{room.ID}, with{"title": "Emmys"}))
 	day := func(d string) string { return fmt.Sprintf(`document.querySelector('.month [data-date="%s"]')`, d) }
 	b.open("/month?features=harp&date=" + date(2))
-	b.await(`/1 Termin, zu 100\s?%% belegt/.test(%s?.innerText)`, day(date(3)))
+	b.await(`/1 Besprechung, zu 100\s?%% belegt/.test(%s?.innerText)`, day(date(3)))
 	b.await("%s.closest('[role=gridcell]').innerText.includes('Emmys')", day(date(2)))
 	b.await("%s?.innerText.includes('Geschlossen')", day(date(5)))
 	mine.Book(t, testenv.Booking(zoned(t, date(4), "09:00"), zoned(t, date(4), "10:00"), []int64{room.ID}, with{"title": "Noch einer"}))

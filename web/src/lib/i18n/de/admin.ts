@@ -24,7 +24,7 @@ const de: typeof en = {
     },
     zones: {
       changed: (zones) => `Zeitzonenregeln haben sich geändert: ${zones}.`,
-      text: (check, rebase) => `Bevorstehende Termine liegen möglicherweise zur falschen Zeit. „${check}“ zeigt sie auf dem Server an, „${rebase}“ verschiebt sie.`,
+      text: (check, rebase) => `Bevorstehende Besprechungen liegen möglicherweise zur falschen Zeit. „${check}“ zeigt sie auf dem Server an, „${rebase}“ verschiebt sie.`,
     },
     rooms: 'Räume',
     newRoom: 'Neuer Raum',
@@ -72,7 +72,7 @@ const de: typeof en = {
     when: 'Wann',
     kind: 'Art',
     to_: 'An',
-    meeting: 'Termin',
+    meeting: 'Besprechung',
     anyState: 'Alle Status',
     states: {
       pending: 'Ausstehend',

@@ -3,7 +3,7 @@ import type en from '../en/booking'
 const de: typeof en = {
   booking: {
     newTitle: 'Neue Buchung',
-    editTitle: 'Termin bearbeiten',
+    editTitle: 'Besprechung bearbeiten',
     what: 'Titel',
     whatHint: 'Titel hinzufügen',
     rooms: 'Räume',

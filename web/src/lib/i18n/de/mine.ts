@@ -2,14 +2,14 @@ import type en from '../en/mine'
 
 const de: typeof en = {
   mine: {
-    title: 'Meine Termine',
+    title: 'Meine Besprechungen',
     upcoming: 'Bevorstehend',
     past: 'Vergangen',
-    none: 'Keine bevorstehenden Termine',
-    noneText: 'Hier erscheinen Termine, die Sie buchen oder zu denen Sie eingeladen werden.',
+    none: 'Keine bevorstehenden Besprechungen',
+    noneText: 'Hier erscheinen Besprechungen, die Sie buchen oder zu denen Sie eingeladen werden.',
     noneToday: 'Heute steht nichts mehr an. Genießen Sie die Ruhe.',
-    nonePast: 'Keine Termine in den letzten 30 Tagen',
-    noneFound: 'Kein passender Termin in den letzten 30 Tagen',
+    nonePast: 'Keine Besprechungen in den letzten 30 Tagen',
+    noneFound: 'Keine passende Besprechung in den letzten 30 Tagen',
     search: 'Die letzten 30 Tage durchsuchen',
     tomorrow: 'Morgen',
     now: 'Jetzt',
@@ -24,7 +24,7 @@ const de: typeof en = {
     checkInFrom: (time) => `Einchecken ist ab ${time} möglich.`,
     checkedIn: 'Eingecheckt',
     end: 'Jetzt beenden',
-    ended: 'Termin beendet. Der Raum ist frei.',
+    ended: 'Besprechung beendet. Der Raum ist frei.',
     longer: (minutes) => `um ${minutes} Minuten verlängern`,
     plus: (minutes) => `+${minutes} Min.`,
     extended: (time) => `Verlängert bis ${time}`,
