@@ -80,7 +80,7 @@ func (a *Application) noteReload(ctx context.Context, old, now *config.Config) {
 
 func (a *Application) addEntry(ctx context.Context, e audit.Entry) {
 	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
-		a.log.Error("storing an entry of the installation history failed", "action", e.Action, "error", err)
+		a.log.Error("storing an audit entry failed", "action", e.Action, "error", err)
 	}
 }
 
@@ -89,7 +89,7 @@ const auditTrim = 6 * time.Hour
 func (a *Application) trimAudit(ctx context.Context) error {
 	return every(ctx, auditTrim, func() {
 		if err := audit.Trim(ctx, a.db.Gorm, time.Now().Add(-a.latest.Load().Audit.Keep)); err != nil && ctx.Err() == nil {
-			a.log.Warn("deleting old entries of the installation history failed, retrying later", "error", err)
+			a.log.Warn("deleting old audit entries failed, retrying later", "error", err)
 		}
 	})
 }

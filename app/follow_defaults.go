@@ -19,9 +19,9 @@ func (a *Application) followDefaults(ctx context.Context) error {
 		err := errors.Join(a.applyReminders(ctx, a.latest.Load()), a.applyCheckIn(ctx))
 		switch {
 		case err != nil && ctx.Err() == nil && !failing:
-			a.log.Error("meetings still follow earlier defaults, retrying", "error", err)
+			a.log.Error("applying default reminders to meetings failed, retrying", "error", err)
 		case err == nil && failing:
-			a.log.Info("meetings follow the defaults now")
+			a.log.Info("default reminders applied to meetings")
 		}
 		failing = err != nil
 		var again <-chan time.Time
@@ -64,7 +64,7 @@ func (a *Application) applyReminders(ctx context.Context, c *config.Config) erro
 		after = last
 	}
 	if changed > 0 {
-		a.log.Info("meetings follow the changed default reminders", "meetings", changed)
+		a.log.Info("changed default reminders applied", "meetings", changed)
 		a.reload()
 	}
 	return nil
@@ -76,7 +76,7 @@ func (a *Application) applyCheckIn(ctx context.Context) error {
 		return err
 	}
 	if changed > 0 {
-		a.log.Info("rooms follow the changed default check-in", "rooms", changed)
+		a.log.Info("changed default check-in applied", "rooms", changed)
 		a.reload()
 	}
 	return nil

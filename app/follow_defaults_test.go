@@ -26,7 +26,7 @@ func TestFollowReminders_triesOn(t *testing.T) {
 		t.Fatalf("applied: %v, level %v", err, a.level.Level())
 	}
 	follow(t, a)
-	log.Await(t, "meetings still follow earlier defaults")
+	log.Await(t, "applying default reminders to meetings failed")
 	rename("away", "meetings")
-	log.Await(t, "meetings follow the defaults now")
+	log.Await(t, "default reminders applied to meetings")
 }

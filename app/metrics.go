@@ -61,19 +61,19 @@ func newMetrics() *metrics {
 	m.doneLate = histogram("delayjob_done_late_seconds", "From the first due time to the end of the handler.", lateness.Buckets, "job")
 	m.exec = histogram("delayjob_exec_seconds", "How long a handler took.", lateness.Buckets, "job")
 	m.results = counter("delayjob_exec_total", "Executions by result.", "job", "result")
-	m.claims = counter("delayjob_claims_total", "Claims by whether they found something.", "result")
-	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "delayjob_batch_size", Help: "Messages of one claim that found any.",
+	m.claims = counter("delayjob_claims_total", "Claims by whether they returned messages.", "result")
+	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "delayjob_batch_size", Help: "Messages per claim, without empty claims.",
 		Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}})
-	m.wakes = counter("delayjob_wakes_total", "What ended a shard's wait.", "cause")
+	m.wakes = counter("delayjob_wakes_total", "Wake-ups of shards by cause.", "cause")
 	m.extended = counter("delayjob_lease_extended_total", "Leases extended.", "job")
-	m.lost = counter("delayjob_lease_lost_total", "Leases found lost.", "job")
+	m.lost = counter("delayjob_lease_lost_total", "Leases lost.", "job")
 	m.breaker = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "delayjob_breaker_open", Help: "1 while the job backs off because a dependency is down."}, []string{"job"})
 	m.adds = counter("delayjob_adds_total", "Messages added by result.", "job", "result")
-	m.healed = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_healed_total", Help: "Messages that the queue knew but held in no set."})
+	m.healed = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_healed_total", Help: "Messages repaired because no set of the queue contained them."})
 	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateness.Buckets, "full")
 	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
-	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Passes of the loader that failed."})
-	m.deleted = counter("punctual_deleted_total", "What was deleted because it was older than the configuration keeps it.", "what")
+	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Failed passes of the loader."})
+	m.deleted = counter("punctual_deleted_total", "Rows and files deleted after their retention period.", "what")
 	m.http = histogram("http_request_duration_seconds", "Requests by route.", httpBuckets, "method", "route", "status")
 	m.registry.MustRegister(m.batch, m.breaker, m.healed, m.loadFailures,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -177,7 +177,7 @@ func (l *topicLabels) label(job string) string {
 // While the fall-back works its loader counts.
 func (m *metrics) watchLoader(l *delayjob.Loader, f *delayjob.Fallback, since time.Time) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: "delayjob_load_age_seconds", Help: "Since the last complete pass of the loader, or since the start."},
+		prometheus.GaugeOpts{Name: "delayjob_load_age_seconds", Help: "Seconds since the last complete pass of the loader, or since startup."},
 		func() float64 {
 			last := since
 			for _, at := range []time.Time{l.LastPass(), f.LastPass()} {

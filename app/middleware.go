@@ -105,7 +105,7 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(p)
 			}
-			log.ErrorContext(c.Request.Context(), "a request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.ErrorContext(c.Request.Context(), "request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if !c.Writer.Written() {
 				problem.Write(c, problem.Internal())
 			}

@@ -44,7 +44,7 @@ func newClockWatch(db *database.DB, client redis.UniversalClient, q Queue, log *
 		correct: onRedis.SetClockOffset,
 		log:     log,
 		offset: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "delayjob_clock_offset_seconds", Help: "How far the database's clock is ahead of Redis'.",
+			Name: "delayjob_clock_offset_seconds", Help: "Seconds by which the database's clock is ahead of that of Redis.",
 		}),
 	}
 }

@@ -69,7 +69,7 @@ func (a *Application) inForce() delayjob.Inspector {
 
 func fallbackActive(f *delayjob.Fallback) prometheus.Collector {
 	return prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: "delayjob_fallback_active", Help: "1 while Redis is away and this process does its work from memory."},
+		prometheus.GaugeOpts{Name: "delayjob_fallback_active", Help: "1 while Redis is unavailable and this process works from memory."},
 		func() float64 {
 			if f.Queue() != nil {
 				return 1

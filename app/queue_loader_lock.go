@@ -46,7 +46,7 @@ func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func
 		if err != nil || !stuck {
 			return err
 		}
-		log.Warn("loader lock held for long by another session, loading without it", "lock", loaderLock)
+		log.Warn("another session holds the loader lock for long, loading without it", "lock", loaderLock)
 		return pass(ctx)
 	}
 }

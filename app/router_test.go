@@ -159,7 +159,7 @@ func TestRouter_survivesPanics(t *testing.T) {
 	if a.status != 500 || a.Code != "internal" || strings.Contains(a.body, "secret") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if !strings.Contains(log.String(), "a request panicked") {
+	if !strings.Contains(log.String(), "request panicked") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

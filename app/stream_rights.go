@@ -144,7 +144,7 @@ func (r *rights) check(ctx context.Context) {
 		})
 	}
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
-		r.log.Warn("rights of event streams unknown, retrying", "error", err)
+		r.log.Warn("checking rights of event streams failed, retrying", "error", err)
 	}
 }
 

@@ -269,7 +269,7 @@ func wantSound(t *testing.T, server *testenv.ServerInstance) {
 	t.Helper()
 	for deadline := time.Now().Add(slack); ; time.Sleep(100 * time.Millisecond) {
 		out, err := server.Command(t, "queue", "check", "--config", server.ConfigFile()).CombinedOutput()
-		if err == nil && strings.Contains(string(out), "keeps its invariants") {
+		if err == nil && strings.Contains(string(out), "invariants of the queue hold") {
 			return
 		}
 		if time.Now().After(deadline) {

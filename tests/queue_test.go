@@ -137,10 +137,10 @@ func TestQueue_commands(t *testing.T) {
 	has(command(t, server, 0, "queue", "requeue", "--job", "notify.email"), "Requeued 1.")
 	has(command(t, server, 0, "queue", "requeue", "--all"), "Requeued 2.") // one without a record
 	has(command(t, server, 0, "queue", "requeue", "--all"), "Requeued 0.")
-	has(command(t, server, 0, "queue", "dead"), "no dead letters")
+	has(command(t, server, 0, "queue", "dead"), "No dead letters")
 	want(stats(), "notify.sms", 0, 1, 0, 0)
 
-	has(command(t, server, 0, "queue", "check"), "keeps its invariants")
+	has(command(t, server, 0, "queue", "check"), "invariants of the queue hold")
 	waiting := on.redis.Do(t, "KEYS", "*:w:meeting.start")
 	tag := strings.TrimSuffix(strings.Trim(waiting, "[]"), ":w:meeting.start")
 	on.redis.Do(t, "ZADD", tag+":x:meeting.start", 1, "meeting.start:42")

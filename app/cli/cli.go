@@ -64,7 +64,7 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "punctual",
-		Short:         "Meeting rooms, booked and on time",
+		Short:         "Meeting room scheduling",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -78,7 +78,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
-	root.PersistentFlags().StringVar(&c.configFile, "config", config.DefaultFile, "the configuration file")
+	root.PersistentFlags().StringVar(&c.configFile, "config", config.DefaultFile, "path of the configuration file")
 	root.AddCommand(c.serveCommand(), c.migrateCommand(), c.configCommand(), c.userCommand(), c.queueCommand(), c.zonesCommand(), c.demoCommand(), c.versionCommand())
 	markUsageErrors(root)
 	return root
@@ -135,7 +135,7 @@ func (c *cli) load() (*config.Config, error) {
 }
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print JSON for programs instead of a table")
+	cmd.Flags().BoolVar(to, "json", false, "print JSON instead of a table")
 }
 
 func (c *cli) printJSON(v any) error {

@@ -55,7 +55,7 @@ func TestCommands_people(t *testing.T) {
 func TestCommands_demo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out, err := runCommand(t, "", "demo")
-	if err != nil || !strings.Contains(out, "Made 5 rooms") || !strings.Contains(out, demoPassword) {
+	if err != nil || !strings.Contains(out, "Created 5 rooms") || !strings.Contains(out, demoPassword) {
 		t.Fatalf("%s %v", out, err)
 	}
 	if out, err := runCommand(t, "", "demo", "--if-empty"); err != nil || !strings.Contains(out, "already") {

@@ -33,7 +33,7 @@ func (c *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.stdout, "%s is fine\n", c.configFile)
+			fmt.Fprintf(c.stdout, "%s is valid\n", c.configFile)
 			return nil
 		},
 	}
@@ -44,7 +44,7 @@ func (c *cli) configPlanCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Show the effects of a file on existing bookings, compared with --config; writes nothing",
+		Short: "Show the effects of a file on existing bookings, compared with --config; changes nothing",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			old, err := c.load()
@@ -86,15 +86,15 @@ func writePlan(to io.Writer, p *app.ConfigPlan) error {
 		fmt.Fprintln(w)
 		w.Flush() // each table has columns of its own
 	}
-	section(len(p.Settings), "Settings that change", "KEY\tFROM\tTO\tTAKES EFFECT", func(i int) string {
+	section(len(p.Settings), "Changed settings", "KEY\tFROM\tTO\tTAKES EFFECT", func(i int) string {
 		s := p.Settings[i]
-		when := "at once"
+		when := "immediately"
 		if s.Restart {
 			when = "after a restart"
 		}
 		return strings.Join([]string{s.Key, settingText(s.From), settingText(s.To), when}, "\t")
 	})
-	section(len(p.Reminders), "Reminders that move", "MEETING\tSTARTS\tREMINDER\tBY\tIS DUE\tWOULD BE DUE", func(i int) string {
+	section(len(p.Reminders), "Rescheduled reminders", "MEETING\tSTARTS\tREMINDER\tBY\tIS DUE\tWOULD BE DUE", func(i int) string {
 		r := p.Reminders[i]
 		from, to := "(new)", "never"
 		if r.From != nil {
@@ -112,11 +112,11 @@ func writePlan(to io.Writer, p *app.ConfigPlan) error {
 		}
 		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), "before the " + string(r.Before), strings.Join(channels, ", "), from, to}, "\t")
 	})
-	section(len(p.Requests), "Requests with another time-out, had they been made anew (they keep theirs)", "MEETING\tSTARTS\tDEADLINE\tTHEN\tANEW\tTHEN", func(i int) string {
+	section(len(p.Requests), "Pending requests with a new time-out (they keep theirs)", "MEETING\tSTARTS\tDEADLINE\tOUTCOME\tNEW DEADLINE\tNEW OUTCOME", func(i int) string {
 		r := p.Requests[i]
 		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), planTime(r.Deadline), r.OnTimeout, planTime(r.DeadlineAnew), r.OnTimeoutAnew}, "\t")
 	})
-	section(len(p.Refusals), "Booked meetings that would be refused (they stay)", "MEETING\tSTARTS\tROOMS\tBECAUSE", func(i int) string {
+	section(len(p.Refusals), "Booked meetings that violate new policies (they stay)", "MEETING\tSTARTS\tROOMS\tBECAUSE", func(i int) string {
 		r := p.Refusals[i]
 		reasons := make([]string, len(r.Reasons))
 		for i, why := range r.Reasons {
@@ -124,7 +124,7 @@ func writePlan(to io.Writer, p *app.ConfigPlan) error {
 		}
 		return strings.Join([]string{r.Meeting.String(), planTime(r.Meeting.Start), strings.Join(r.Meeting.Rooms, ", "), strings.Join(reasons, "; ")}, "\t")
 	})
-	_, err := fmt.Fprintf(to, "%d meetings that are not over were looked at. Nothing was written.\n", p.Meetings)
+	_, err := fmt.Fprintf(to, "%d current and upcoming meetings checked. Nothing was changed.\n", p.Meetings)
 	return err
 }
 

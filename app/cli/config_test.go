@@ -17,7 +17,7 @@ func TestConfigPlan_ofNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := runCommand(t, "", "config", "plan", "next.yaml")
-	if err != nil || !strings.Contains(out, "0 meetings") {
+	if err != nil || !strings.Contains(out, "0 current and upcoming meetings") {
 		t.Errorf("%s %v", out, err)
 	}
 	if _, err := os.Stat("data"); err == nil {
@@ -51,8 +51,8 @@ func TestWritePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Settings that change: 1", `queue.prefix  a     ""  after a restart`, "Reminders that move: 1", "before the start  email", "never",
-		"they keep theirs): 1", "7 Review  2026-11-23 09:00:00Z  Turing  a meeting can last at most 1h", "3 meetings", "Nothing was written",
+		"Changed settings: 1", `queue.prefix  a     ""  after a restart`, "Rescheduled reminders: 1", "before the start  email", "never",
+		"they keep theirs): 1", "7 Review  2026-11-23 09:00:00Z  Turing  a meeting can last at most 1h", "3 current and upcoming meetings", "Nothing was changed",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

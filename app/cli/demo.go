@@ -33,10 +33,10 @@ const demoGuide = `
 func (c *cli) demoCommand() *cobra.Command {
 	var ifEmpty bool
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Make rooms, people and a week of meetings to look at", Args: cobra.NoArgs,
+		Use: "demo", Short: "Create sample rooms, people and a week of meetings", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), ifEmpty) },
 	}
-	cmd.Flags().BoolVar(&ifEmpty, "if-empty", false, "do nothing, and say so, if there are rooms already")
+	cmd.Flags().BoolVar(&ifEmpty, "if-empty", false, "do nothing if there are rooms already")
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 		}
 		if len(rooms) > 0 {
 			if ifEmpty {
-				fmt.Fprintln(c.stdout, "There are rooms already; the demonstration leaves them alone.")
+				fmt.Fprintln(c.stdout, "There are rooms already, so no sample data was created.")
 				if _, err := a.Accounts().UserByEmail(ctx, "ada@example.org"); err == nil { // they are its own
 					fmt.Fprintf(c.stdout, demoGuide, demoPassword)
 				}
@@ -60,7 +60,7 @@ func (c *cli) demo(ctx context.Context, ifEmpty bool) error {
 		if err := d.make(ctx); err != nil {
 			return fmt.Errorf("make the demonstration: %w", err)
 		}
-		fmt.Fprintf(c.stdout, "Made %d rooms at 2 sites, %d people and %d meetings.\n", len(d.rooms), len(d.people), d.meetings)
+		fmt.Fprintf(c.stdout, "Created %d rooms at 2 sites, %d people and %d meetings.\n", len(d.rooms), len(d.people), d.meetings)
 		fmt.Fprintf(c.stdout, demoGuide, demoPassword)
 		return nil
 	})

@@ -68,8 +68,8 @@ func knownJob(name string) error {
 func (c *cli) queueStatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Count what waits, runs and died, by strategy and topic", Args: cobra.NoArgs,
-		Long: "Count what waits, runs and died, by strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
+		Use: "stats", Short: "Count messages by state, for each strategy and topic", Args: cobra.NoArgs,
+		Long: "Count messages by state, for each strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(settings *config.Config, q app.Queue) error {
 				return c.queueStats(cmd.Context(), settings, q, asJSON)
@@ -169,7 +169,7 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 	var asJSON bool
 	states := []string{string(delayjob.StateReserved), string(delayjob.StateReady), string(delayjob.StateDelayed), string(delayjob.StateDead)}
 	cmd := &cobra.Command{
-		Use: "peek JOB", Short: "List messages of a strategy, earliest first; it takes none away", Args: cobra.ExactArgs(1),
+		Use: "peek JOB", Short: "List messages of a strategy, earliest first, without claiming them", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			look := states
 			if state != "" {
@@ -190,8 +190,8 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "delayed, ready, reserved or dead only")
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many at most")
+	cmd.Flags().StringVar(&state, "state", "", "only this state: delayed, ready, reserved or dead")
+	cmd.Flags().IntVar(&limit, "limit", 20, "maximum number to show")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -230,7 +230,7 @@ func (c *cli) queuePeek(ctx context.Context, q app.Queue, job string, states []s
 		return c.printJSON(found)
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(c.stdout, "The queue holds no such message of %s.\n", job)
+		fmt.Fprintf(c.stdout, "The queue has no such messages of %s.\n", job)
 		return nil
 	}
 	now := q.Now()
@@ -255,7 +255,7 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "dead [JOB]", Short: "List dead letters with their errors, the latest first", Args: cobra.MaximumNArgs(1),
+		Use: "dead [JOB]", Short: "List dead letters with their errors, newest first", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var f admin.Filter
 			if len(args) > 0 {
@@ -271,7 +271,7 @@ func (c *cli) queueDeadCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
+	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number to show")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -293,7 +293,7 @@ func (c *cli) queueDead(ctx context.Context, records *jobstore.DeadLetters, f ad
 		return c.printJSON(found)
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(c.stdout, "There are no dead letters.")
+		fmt.Fprintln(c.stdout, "No dead letters.")
 		return nil
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
@@ -304,7 +304,7 @@ func (c *cli) queueDead(ctx context.Context, records *jobstore.DeadLetters, f ad
 	if err := w.Flush(); err != nil || cursor == "" {
 		return err
 	}
-	fmt.Fprintf(c.stdout, "There are more; --limit %d shows twice as many.\n", 2*limit)
+	fmt.Fprintf(c.stdout, "There are more. Use --limit %d to show twice as many.\n", 2*limit)
 	return nil
 }
 
@@ -312,7 +312,7 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 	var job string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "requeue {ID... | --job JOB | --all}", Short: "Try dead letters again, now", Args: cobra.ArbitraryArgs,
+		Use: "requeue {ID... | --job JOB | --all}", Short: "Retry dead letters now", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			ways := 0
 			for _, way := range []bool{len(ids) > 0, job != "", all} {
@@ -343,14 +343,14 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&job, "job", "", "all of this strategy")
-	cmd.Flags().BoolVar(&all, "all", false, "all there are")
+	cmd.Flags().StringVar(&job, "job", "", "all dead letters of this strategy")
+	cmd.Flags().BoolVar(&all, "all", false, "all dead letters")
 	return cmd
 }
 
 func (c *cli) queueDiscardCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "discard ID...", Short: "Give up dead letters, and messages that no strategy handles, for good", Args: cobra.MinimumNArgs(1),
+		Use: "discard ID...", Short: "Discard dead letters, and messages without a strategy", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *admin.DeadLetters) error {
 				return c.eachDeadLetter(ids, "Discarded", func(id string) error {
@@ -388,14 +388,14 @@ func (c *cli) eachDeadLetter(ids []string, done string, do func(id string) error
 
 func (c *cli) queueCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Verify the invariants of the queue, while it works", Args: cobra.NoArgs,
-		Long: "Verify the invariants of the queue, while it works:\n" +
+		Use: "check", Short: "Verify the invariants of the queue while it runs", Args: cobra.NoArgs,
+		Long: "Verify the invariants of the queue while it runs:\n" +
 			"  1  a message has a body if and only if it is in exactly one of waiting, leased and dead\n" +
 			"  2  it has a token if and only if it is leased\n" +
-			"  3  no token is later than the last one its shard gave out\n" +
-			"  4  it waits for its due time or, after a retry, for a later one; a lease that ended is taken over within a second\n" +
+			"  3  no token is newer than the last one its shard issued\n" +
+			"  4  it waits for its due time or, after a retry, for a later one; an expired lease is taken over within a second\n" +
 			"  5  its job has a strategy in this version, or is a topic\n" +
-			"Each breach that is still there a second later is a line; the exit code is 1 then.",
+			"Prints each violation that lasts for more than a second, and then exits with code 1.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *config.Config, q app.Queue) error { return c.queueCheck(cmd.Context(), q) })
 		},
@@ -422,9 +422,9 @@ func (c *cli) queueCheck(ctx context.Context, q app.Queue) error {
 		fmt.Fprintln(c.stdout, printable(b))
 	}
 	if len(breaches) > 0 {
-		return fmt.Errorf("the queue breaks its invariants in %d places", len(breaches))
+		return fmt.Errorf("the queue violates its invariants in %d places", len(breaches))
 	}
-	fmt.Fprintln(c.stdout, "The queue keeps its invariants.")
+	fmt.Fprintln(c.stdout, "All invariants of the queue hold.")
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (c *cli) userAddCommand() *cobra.Command {
 	var role string
 	var passwordStdin bool
 	cmd := &cobra.Command{
-		Use: "add", Short: "Add a user; the password is asked for", Args: cobra.NoArgs,
+		Use: "add", Short: "Add a user; prompts for the password", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n.Role = account.Role(role)
 			switch {
@@ -71,9 +71,9 @@ func (c *cli) userAddCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&n.Email, "email", "", "address to sign in with")
-	f.StringVar(&n.Name, "name", "", "name as others see it")
+	f.StringVar(&n.Name, "name", "", "name shown to others")
 	f.StringVar(&role, "role", string(account.Member), "member, manager or admin")
-	f.StringVar(&n.Phone, "phone", "", "number for text messages")
+	f.StringVar(&n.Phone, "phone", "", "phone number for text messages")
 	f.StringVar(&n.Locale, "locale", "", "language of messages, such as en or zh-CN")
 	f.StringVar(&n.Timezone, "timezone", "", "IANA time zone of messages; default booking.timezone")
 	f.BoolVar(&passwordStdin, "password-stdin", false, "read the password from the first line of standard input")
@@ -112,7 +112,7 @@ func (c *cli) listUsers(ctx context.Context, a *app.Application) error {
 
 func (c *cli) userDisableCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "disable EMAIL", Short: "End all sessions and tokens of a user, who cannot sign in again", Args: cobra.ExactArgs(1),
+		Use: "disable EMAIL", Short: "Disable a user and revoke all their sessions and tokens", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApplication(cmd.Context(), func(a *app.Application) error {
 				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])

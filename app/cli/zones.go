@@ -124,7 +124,7 @@ func (r ZonesReport) filled() ZonesReport {
 
 func (r ZonesReport) write(c *cli) {
 	if len(r.Move)+len(r.Moved)+len(r.Stay) == 0 {
-		fmt.Fprintln(c.stdout, "All coming meetings are at the time that they were booked for.")
+		fmt.Fprintln(c.stdout, "All upcoming meetings are still at the time they were booked for.")
 		return
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)

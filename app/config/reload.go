@@ -96,26 +96,26 @@ func (r *Reloader) reload(ctx context.Context) {
 	_, restart := Keys(Diff(r.Started, now))
 	if len(live)+len(restart) == 0 {
 		r.State.Accept(r.File, l.Origins)
-		r.Log.Info("configuration file read again, nothing changed", "file", r.File)
+		r.Log.Info("configuration file reloaded, nothing changed", "file", r.File)
 		return
 	}
 	if err := r.Apply(ctx, r.Current, now); err != nil {
 		r.State.Refuse(err)
-		r.Log.Error("applying the changed configuration failed, old settings stay in force", "file", r.File, "error", err)
+		r.Log.Error("applying the changed configuration failed, old settings stay in effect", "file", r.File, "error", err)
 		return
 	}
 	r.State.Accept(r.File, l.Origins)
 	r.Current = now
 	if len(live) > 0 {
-		r.Log.Info("changed configuration in force", "file", r.File, "keys", live)
+		r.Log.Info("configuration reloaded", "file", r.File, "keys", live)
 	}
 	if len(restart) > 0 {
-		r.Log.Warn("these settings differ from those in force until a restart", "file", r.File, "keys", restart)
+		r.Log.Warn("changed settings take effect after a restart", "file", r.File, "keys", restart)
 	}
 }
 
 func (r *Reloader) refuse(err error) {
-	const refused = "the changed configuration is refused; the old settings stay in force"
+	const refused = "the changed configuration is refused; the old settings stay in effect"
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		r.Log.Error(refused, "file", r.File, "error", err)

@@ -63,11 +63,11 @@ func TestReloader(t *testing.T) {
 
 	replace(t, file, "log: {level: debug}\nbooking:\n  timezone: Nowhere\n")
 	log.Await(t, "line=3 column=13")
-	log.Await(t, "the old settings stay in force")
+	log.Await(t, "the old settings stay in effect")
 
 	replace(t, file, "log: {level: debug}\nqueue: {prefix: other}\n")
 	<-applied
-	log.Await(t, `msg="these settings differ from those in force until a restart"`)
+	log.Await(t, `msg="changed settings take effect after a restart"`)
 	log.Await(t, "keys=[queue.prefix]")
 
 	if err := os.WriteFile(file, []byte("log: {level: warn}\n"), 0o600); err != nil { // in place

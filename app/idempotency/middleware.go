@@ -219,7 +219,7 @@ func (m *Middleware) forget(ctx context.Context, req request) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
 	if err := m.store.forget(ctx, req); err != nil {
-		m.log.WarnContext(ctx, "freeing an idempotency key failed, it expires with its lease", "error", err)
+		m.log.WarnContext(ctx, "releasing an idempotency key failed, it expires with its lease", "error", err)
 	}
 }
 

@@ -115,7 +115,7 @@ func (l *Recorder) trim(ctx context.Context) {
 		return
 	}
 	if err := l.store.Trim(ctx, now.Add(-Kept)); err != nil {
-		l.log.Warn("how late jobs ran long ago is kept for another day", "error", err)
+		l.log.Warn("deleting old lateness counts failed, retrying in a day", "error", err)
 	}
 }
 

@@ -88,7 +88,7 @@ func (s *Service) popRows(ctx context.Context, p Pop) (ds []Delivery, err error)
 			ds = append(ds, more...)
 		}
 		if err != nil && len(ds) > 0 {
-			s.log.Warn("a pop got less than there is", "error", err)
+			s.log.Warn("pop incomplete", "error", err)
 			break
 		}
 		if err == nil {

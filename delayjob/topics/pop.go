@@ -101,7 +101,7 @@ func (s *Service) popQueue(ctx context.Context, p Pop) (ds []Delivery, next time
 			}
 			got, err := s.popShard(ctx, (turn+i)%shards, topics, p.Max-len(ds), p)
 			if ds = append(ds, got.taken...); len(ds) > 0 && err != nil {
-				s.log.Warn("a pop got less than there is", "error", err)
+				s.log.Warn("pop incomplete", "error", err)
 				return inOrder(ds), next, nil
 			}
 			if err != nil {
