@@ -147,7 +147,7 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 			emails = append(emails, n.To.Address)
 		}
 	}
-	standings, err := s.meetings.Standings(ctx, meetings)
+	states, err := s.meetings.NoticeStates(ctx, meetings)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	}
 	objections := map[int64]notify.Objection{}
 	for _, n := range ns {
-		if standing, ok := standings[n.MeetingID]; ok {
-			if reason := standing.Obsolete(n.Kind, n.Facts); reason != "" {
+		if state, ok := states[n.MeetingID]; ok {
+			if reason := state.Obsolete(n.Kind, n.Facts); reason != "" {
 				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
 				continue
 			}

@@ -14,7 +14,7 @@ func (a *Application) followApprovers(ctx context.Context) error {
 	for failing := false; ; {
 		now, err := a.meetings.Approvers(ctx)
 		if err == nil && now != asked {
-			if err = a.meetings.AskNewApprovers(ctx); err == nil {
+			if err = a.meetings.NotifyNewApprovers(ctx); err == nil {
 				asked = now
 			}
 		}

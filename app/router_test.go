@@ -165,7 +165,7 @@ func TestRouter_survivesPanics(t *testing.T) {
 }
 
 func TestRouter_domainErrors(t *testing.T) {
-	s, _ := testServer(t, registerEcho(&meeting.StateError{State: meeting.Ended, Wanted: "cancel"}))
+	s, _ := testServer(t, registerEcho(&meeting.StateError{State: meeting.Ended, Action: "cancel"}))
 	a := send(t, s, "POST", "/api/v1/echo/1", `{"title":"t"}`)
 	if a.status != 409 || a.Code != "state_conflict" || a.State != "ended" {
 		t.Errorf("%d %s", a.status, a.body)

@@ -212,10 +212,10 @@ func changesRights(op *huma.Operation) bool {
 }
 
 type reads struct {
-	user, token int64
-	role        account.Role
-	scopes      []account.Scope
-	standsFor   any
+	user, token     int64
+	role            account.Role
+	scopes          []account.Scope
+	withRepresented any
 }
 
 func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
@@ -227,5 +227,5 @@ func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, u
 		return reads{}, time.Time{}, err
 	}
 	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
-	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.StandsFor}, by.StandsUntil, err
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs}, by.RepresentsUntil, err
 }

@@ -37,11 +37,11 @@ type Actor struct {
 	// for something else.
 	Blind bool
 
-	// StandsFor are users who are away, in whose place a manager decides; the service looks
+	// RepresentedIDs are users who are away, in whose place a manager decides; the service looks
 	// them up where it matters. nil: it has not.
-	StandsFor   *[]int64
-	Represents  *[]Represented // the same users
-	StandsUntil time.Time      // when the first of their absences ends; zero: StandsFor is empty
+	RepresentedIDs  *[]int64
+	Represents      *[]Represented // the same users
+	RepresentsUntil time.Time      // when the first of their absences ends; zero: StandsFor is empty
 }
 
 // Timer is the actor of a delay job.
@@ -120,7 +120,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // who approved their own is its organizer
 		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
-		seen.Approval.Agreed, seen.Approval.Verdict, seen.Request = nil, nil, nil
+		seen.Approval.Agreed, seen.Approval.Decision, seen.Request = nil, nil, nil
 		return &seen
 	}
 	organizes := !by.Blind && by.MayEdit(m)

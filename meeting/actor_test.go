@@ -29,7 +29,7 @@ func TestMeeting_View_isBusy(t *testing.T) {
 	m := &Meeting{
 		ID: 7, Title: "Layoffs", Description: "who leaves", Slot: slot, Timezone: "UTC", Organizer: Person{UserID: 1, Name: "Ann"}, RoomIDs: []int64{1}, RoomNames: []string{"Desk"},
 		Attendees: []Attendee{{Person: Person{Email: "guest@example.net"}}}, Reminders: []Reminder{{Before: BeforeStart}}, Visibility: Private, Status: Confirmed,
-		Approval: Approval{Required: true, DecidedAt: at, DecidedBy: 1, Comment: "if it must be", Agreed: []Agreement{{Name: "Mona"}}, Verdict: &Verdict{Name: "Mona"}},
+		Approval: Approval{Required: true, DecidedAt: at, DecidedBy: 1, Comment: "if it must be", Agreed: []Agreement{{Name: "Mona"}}, Decision: &Decision{Name: "Mona"}},
 		Request:  &Request{Change: &PendingChange{RoomIDs: []int64{2}}}, SeriesID: 3, OriginalStart: at, Version: 2,
 	}
 	want := &Meeting{

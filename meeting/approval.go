@@ -42,10 +42,10 @@ func (a Actor) isOneOf(ids []int64) bool {
 
 // DecidesAs are the users as whom the actor decides: themselves and those who are away.
 func (a Actor) DecidesAs() []int64 {
-	if a.StandsFor == nil {
+	if a.RepresentedIDs == nil {
 		return []int64{a.ID}
 	}
-	return append([]int64{a.ID}, *a.StandsFor...)
+	return append([]int64{a.ID}, *a.RepresentedIDs...)
 }
 
 // Approve records the actor's approval for the rooms that they decide on, at the current level and,
@@ -60,12 +60,12 @@ func (m *Meeting) Approve(plan ApprovalPlan, comment string, by Actor, at time.T
 	if err := m.closed(plan.rooms, at); err != nil {
 		return err
 	}
-	asked := m.Request.Level
+	current := m.Request.Level
 	switch level, agreed := m.agree(plan.levels, comment, by, at); {
 	case level == 0:
 		m.confirm(plan.rooms, "", comment, by, at)
-	case level > asked:
-		m.askNext(plan, level, comment, by, at)
+	case level > current:
+		m.requestNextLevel(plan, level, comment, by, at)
 	case len(agreed) == 0:
 		return m.notYours(plan.levels, by)
 	default:
@@ -83,19 +83,19 @@ func (m *Meeting) agree(levels approvalLevels, comment string, by Actor, at time
 	r := *m.Request
 	m.Request = &r
 	last := max(levels.count(), firstLevel)
-	asked := min(r.Level, last)
-	for level := asked; level <= last; level++ {
+	current := min(r.Level, last)
+	for level := current; level <= last; level++ {
 		mine := slices.DeleteFunc(r.missing(levels.at(level), level), func(room *Room) bool {
-			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > asked && !r.agreedTo(room.ID, level-1)
+			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > current && !r.agreedTo(room.ID, level-1)
 		})
 		if len(mine) > 0 {
 			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: ids(mine), For: by.behalf(mine, atLevel(level, !r.EscalatedAt.IsZero()))})
 		}
-		if level == asked {
+		if level == current {
 			agreed = mine
 		}
 	}
-	for level := asked; level <= last; level++ {
+	for level := current; level <= last; level++ {
 		if len(r.missing(levels.at(level), level)) > 0 {
 			return level, agreed
 		}
@@ -111,9 +111,9 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	if m.Request.Change != nil {
 		t.Slot, base = m.Request.Change.Slot, m
 	}
-	broken := slices.DeleteFunc(t.broken(base, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
-	if len(broken) > 0 {
-		return &PolicyError{Violations: broken}
+	violations := slices.DeleteFunc(t.violations(base, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
+	if len(violations) > 0 {
+		return &PolicyError{Violations: violations}
 	}
 	return nil
 }
@@ -125,11 +125,11 @@ func (m *Meeting) notYours(levels approvalLevels, by Actor) error {
 	}
 	switch {
 	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):
-		return &StateError{State: m.Status, Wanted: "approve a second time"}
+		return &StateError{State: m.Status, Action: "approve a second time"}
 	case may(m.Request.Level):
-		return &StateError{State: m.Status, Wanted: "approve for rooms that another approver has approved"}
+		return &StateError{State: m.Status, Action: "approve for rooms that another approver has approved"}
 	case m.Request.Level == firstLevel && may(secondLevel):
-		return &StateError{State: m.Status, Wanted: "approve at the second level before the first"}
+		return &StateError{State: m.Status, Action: "approve at the second level before the first"}
 	default:
 		return ErrForbidden
 	}
@@ -151,7 +151,7 @@ func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) 
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
 	switch {
 	case m.Request == nil:
-		return &StateError{State: m.Status, Wanted: "expire"}
+		return &StateError{State: m.Status, Action: "expire"}
 	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // what has begun does not move
 		if m.Request.Change != nil || len(m.Occupied) == 0 { // else it is booked since its deadline
 			if err := m.closed(rooms, at); err != nil {
@@ -165,9 +165,9 @@ func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error
 	return nil
 }
 
-func (m *Meeting) undecided(wanted string, at time.Time) error {
+func (m *Meeting) undecided(action string, at time.Time) error {
 	if !m.Waits(at) {
-		return &StateError{State: m.EffectiveStatus(at), Wanted: wanted}
+		return &StateError{State: m.EffectiveStatus(at), Action: action}
 	}
 	return nil
 }

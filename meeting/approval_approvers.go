@@ -46,9 +46,9 @@ func (s *Service) Approvers(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// AskNewApprovers asks those who became approvers of a request after it was made: a room names
+// NotifyNewApprovers asks those who became approvers of a request after it was made: a room names
 // them now, or they stand in for somebody who is away. Each is asked once.
-func (s *Service) AskNewApprovers(ctx context.Context) error {
+func (s *Service) NotifyNewApprovers(ctx context.Context) error {
 	for after := ID(0); ; {
 		ms, err := s.store.Waiting(ctx, after, waitingPage)
 		if err != nil || len(ms) == 0 {
@@ -61,19 +61,19 @@ func (s *Service) AskNewApprovers(ctx context.Context) error {
 		}
 		var refs []Ref
 		for _, m := range ms {
-			if m.Waits(s.clock()) && len(m.Request.newlyAsked(look(m).plan)) > 0 {
+			if m.Waits(s.clock()) && len(m.Request.newApprovers(look(m).plan)) > 0 {
 				refs = append(refs, Ref{ID: m.ID, Version: m.Request.Number})
 			}
 		}
-		if err := s.askNewApprovers(ctx, refs); err != nil {
+		if err := s.notifyNewApprovers(ctx, refs); err != nil {
 			return err
 		}
 	}
 }
 
-// askNewApprovers does so for some requests. Of the dates of a series that were asked for at once
+// notifyNewApprovers does so for some requests. Of the dates of a series that were requested at once
 // the first that still waits speaks for all.
-func (s *Service) askNewApprovers(ctx context.Context, refs []Ref) error {
+func (s *Service) notifyNewApprovers(ctx context.Context, refs []Ref) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -91,12 +91,12 @@ func (s *Service) askNewApprovers(ctx context.Context, refs []Ref) error {
 		}
 	}
 	_, err = s.onRequests(ctx, JobApprovalRemind, refs, func(m *Meeting, c changing, by Actor) error {
-		fresh := m.Request.newlyAsked(c.plan)
+		fresh := m.Request.newApprovers(c.plan)
 		if len(fresh) == 0 || !m.Waits(c.at) {
 			return errUnchanged
 		}
-		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].askedWith(m) && r.dates[0].SeriesID == m.SeriesID })
-		silent := m.Request.Told == nil || i >= 0 && requests[i].dates[0].ID != m.ID
+		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].requestedWith(m) && r.dates[0].SeriesID == m.SeriesID })
+		silent := m.Request.Notified == nil || i >= 0 && requests[i].dates[0].ID != m.ID
 		had := len(m.notices)
 		m.notifyDeciders(NoticeApprovalRequest, fresh, by, c.at)
 		switch {

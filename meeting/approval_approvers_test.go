@@ -12,10 +12,10 @@ func TestAskNewApprovers(t *testing.T) {
 	ask := func(what string, want ...string) {
 		t.Helper()
 		for range 2 { // once each
-			if err := w.AskNewApprovers(t.Context()); err != nil {
+			if err := w.NotifyNewApprovers(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			same(t, what, w.told(), want)
+			same(t, what, w.notified(), want)
 			want = nil
 		}
 	}
@@ -34,13 +34,13 @@ func TestAskNewApprovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "asked by booking", w.told(), []string{"approval_request mona@example.org", "approval_request mona@example.org"})
+	same(t, "asked by booking", w.notified(), []string{"approval_request mona@example.org", "approval_request mona@example.org"})
 	changes("by booking", false)
 	ask("nothing is new")
 
 	w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 	changes("by an absence", true)
-	if err := w.AskNewApprovers(t.Context()); err != nil {
+	if err := w.NotifyNewApprovers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range w.store.notices {
@@ -49,7 +49,7 @@ func TestAskNewApprovers(t *testing.T) {
 		}
 		same(t, "stands in for", n.Facts.Request.For, []string{"mona"})
 	}
-	same(t, "the deputy", w.told(), []string{"approval_request max@example.org", "approval_request max@example.org"})
+	same(t, "the deputy", w.notified(), []string{"approval_request max@example.org", "approval_request max@example.org"})
 	w.away = nil
 	ask("mona is back, and was asked")
 
@@ -59,7 +59,7 @@ func TestAskNewApprovers(t *testing.T) {
 	changes("by the room", true)
 	ask("the room's new approver", "approval_request root@example.org", "approval_request root@example.org")
 
-	w.store.meetings[m.ID].Request.Told = nil // asked by an earlier release
+	w.store.meetings[m.ID].Request.Notified = nil // asked by an earlier release
 	if _, err := w.UpdateRoom(t.Context(), w.root, w.board.ID, nil, RoomFields{ApproverIDs: &[]int64{w.mona.ID, w.max.ID}}); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestAskNewApprovers(t *testing.T) {
 	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
+	w.notified()
 	ask("nothing waits for them any more")
 }
 
@@ -86,7 +86,7 @@ func TestDecidedFor(t *testing.T) {
 	for name, act := range map[string]func(w *world) ID{
 		"approves": func(w *world) ID {
 			m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-			w.told()
+			w.notified()
 			if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestDecidedFor(t *testing.T) {
 		},
 		"rejects": func(w *world) ID {
 			m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-			w.told()
+			w.notified()
 			if _, err := w.Reject(t.Context(), w.max, m.ID, nil, ""); err != nil {
 				t.Fatal(err)
 			}

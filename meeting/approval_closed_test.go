@@ -37,7 +37,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 			closing.close(t, w, w.board, m.Slot)
 			for _, by := range []Actor{w.mona, w.root} {
 				_, err := w.Approve(t.Context(), by, m.ID, nil, "")
-				if got := broken(t, err); !slices.Equal(got, []string{closing.code}) {
+				if got := violations(t, err); !slices.Equal(got, []string{closing.code}) {
 					t.Errorf("%s: %v", by.Name, got)
 				}
 			}
@@ -45,19 +45,19 @@ func TestService_closedMeanwhile(t *testing.T) {
 				t.Error("approved by link")
 			}
 			same(t, "status", w.store.meetings[m.ID].Status, Pending)
-			w.told()
+			w.notified()
 			if _, err := w.ExpireApprovals(t.Context(), w.due(t, JobExpire, m)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "at its time-out", w.store.meetings[m.ID].Status, Rejected)
-			same(t, "told", w.told(), []string{"decision ann@example.org"})
+			same(t, "told", w.notified(), []string{"decision ann@example.org"})
 		})
 	}
 	t.Run("a move into it", func(t *testing.T) {
 		w, m := moved(t)
 		closings["a blackout"].close(t, w, w.board, m.Request.Change.Slot)
 		_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
-		same(t, "broken", broken(t, err), []string{"blackout"})
+		same(t, "broken", violations(t, err), []string{"blackout"})
 	})
 	t.Run("a rule that was changed does not matter", func(t *testing.T) {
 		w := newWorld(t)

@@ -61,7 +61,7 @@ func (a Approval) DecidedFor() []Represented {
 	if a.DecidedBy == 0 {
 		return nil
 	}
-	if v := a.Verdict; v != nil && v.UserID == a.DecidedBy && v.At.Equal(a.DecidedAt) {
+	if v := a.Decision; v != nil && v.UserID == a.DecidedBy && v.At.Equal(a.DecidedAt) {
 		return v.For
 	}
 	return agreedFor(a.Agreed, a.DecidedBy)
@@ -111,8 +111,8 @@ func (as absences) chain(id int64) []int64 {
 	}
 }
 
-// standsFor are the users in whose place a user may decide.
-func (as absences) standsFor(id int64) []int64 {
+// representedBy are the users in whose place a user may decide.
+func (as absences) representedBy(id int64) []int64 {
 	var ids []int64
 	for _, a := range as {
 		if a.UserID != id && slices.Contains(as.chain(a.UserID), id) {
@@ -129,12 +129,12 @@ type Decider struct {
 	RoomIDs []int64  // for which they are asked
 }
 
-// deciders are asked for the rooms at a level.
+// deciders returns the users who decide on the rooms of a level.
 func (k *roster) deciders(levels approvalLevels, level int) []Decider {
 	return k.asked(levels.at(level), func(r *Room) []int64 { return r.deciders(level) })
 }
 
-// others are asked as well when those take long.
+// others returns the users who are asked as well when those take long.
 func (k *roster) others(levels approvalLevels) []Decider {
 	return k.asked(levels.at(firstLevel), func(r *Room) []int64 { return r.Approval.EscalateTo })
 }

@@ -24,7 +24,7 @@ func TestAbsences_chain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			same(t, "chain", tt.away.chain(1), tt.chain)
-			same(t, "stands for", tt.away.standsFor(4), tt.for4)
+			same(t, "stands for", tt.away.representedBy(4), tt.for4)
 		})
 	}
 }
@@ -37,7 +37,7 @@ func TestService_deputies(t *testing.T) {
 		if f := w.store.notices[0].Facts.Request; !slices.Equal(f.For, []string{"mona"}) {
 			t.Errorf("for %v", f.For)
 		}
-		same(t, "told", w.told(), []string{"approval_request max@example.org"})
+		same(t, "told", w.notified(), []string{"approval_request max@example.org"})
 		m, err := w.Approve(t.Context(), w.max, m.ID, nil, "")
 		if err != nil || m.Status != Confirmed || m.Approval.DecidedBy != w.max.ID {
 			t.Errorf("%+v, %v", m, err)
@@ -64,7 +64,7 @@ func TestService_deputies(t *testing.T) {
 		w := newWorld(t)
 		w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.bob.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+		same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 		if _, err := w.Approve(t.Context(), w.bob, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
 			t.Errorf("got %v", err)
 		}

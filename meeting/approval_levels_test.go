@@ -24,7 +24,7 @@ func TestService_twoLevelsAgreeInOrder(t *testing.T) {
 	w := newWorld(t)
 	hall := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})
 	m := w.book(t, w.ann, w.fields(time.Hour, hall))
-	same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 	deadline := m.Request.Deadline
 
 	_, err := w.Approve(t.Context(), w.max, m.ID, nil, "")
@@ -36,7 +36,7 @@ func TestService_twoLevelsAgreeInOrder(t *testing.T) {
 	same(t, "status", m.Status, Pending)
 	same(t, "level", m.Request.Level, 2)
 	same(t, "deadline of both", m.Request.Deadline, deadline)
-	same(t, "told", w.told(), []string{"approval_request max@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request max@example.org"})
 	_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, Pending)
 
@@ -77,7 +77,7 @@ func TestService_whoDecidesAtWhichLevel(t *testing.T) {
 				return ids
 			}
 			m := w.book(t, who[tt.booker], w.fields(time.Hour, w.twoLevels(t, ids(tt.first), ids(tt.second))))
-			same(t, "asked", w.told(), tt.asked)
+			same(t, "asked", w.notified(), tt.asked)
 			m, err := w.Approve(t.Context(), who[tt.decider], m.ID, nil, "")
 			if err != nil {
 				t.Fatal(err)
@@ -117,7 +117,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
 	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}) // the admins'
 	m := w.book(t, w.ann, w.fields(48*time.Hour, w.board, hall, vault, w.desk))
-	same(t, "told", w.told(), []string{"approval_request max@example.org", "approval_request mona@example.org", "approval_request root@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request max@example.org", "approval_request mona@example.org", "approval_request root@example.org"})
 	number := m.Request.Number
 
 	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "mine")
@@ -126,7 +126,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	}
 	same(t, "status", m.Status, Pending)
 	same(t, "the request is the same", m.Request.Number, number)
-	same(t, "told", w.told(), nil)
+	same(t, "told", w.notified(), nil)
 	last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
 	same(t, "history", last, Entry{ID: last.ID, At: w.at, Action: ActionChanged, Actor: last.Actor, Reason: "mine", Changes: map[string]Change{"approval.agreed": {To: "Board"}}})
 	same(t, "who", last.Actor.ID, w.mona.ID)
@@ -143,7 +143,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	if _, err := w.RemindApprovals(t.Context(), w.due(t, JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "reminded", w.told(), []string{"approval_reminder max@example.org", "approval_reminder root@example.org"})
+	same(t, "reminded", w.notified(), []string{"approval_reminder max@example.org", "approval_reminder root@example.org"})
 	w.at = noon
 
 	if linked, decided, err := w.DecideByLink(t.Context(), Link{m.ID, number, w.max.ID}, true, ""); err != nil || !decided || linked.State != LinkAgreed {
@@ -183,7 +183,7 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	t.Run("the second level of one waits for the first of all", func(t *testing.T) {
 		deep := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.mona.ID, w.max.ID})
 		m := w.book(t, w.ann, w.fields(54*time.Hour, hall, deep))
-		w.told()
+		w.notified()
 		m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
 		if err != nil {
 			t.Fatal(err)
@@ -199,9 +199,9 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 		gone := w.room(t, RoomFields{Name: new("Gone"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
 		gone.Approval.ApproverIDs = []int64{99}
 		w.store.rooms[gone.ID].Approval.ApproverIDs = []int64{99}
-		w.told()
+		w.notified()
 		w.book(t, w.ann, w.fields(56*time.Hour, w.board, gone))
-		same(t, "told", w.told(), []string{"approval_request mona@example.org", "approval_request root@example.org"})
+		same(t, "told", w.notified(), []string{"approval_request mona@example.org", "approval_request root@example.org"})
 	})
 }
 

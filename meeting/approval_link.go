@@ -22,24 +22,24 @@ const (
 	LinkOpen      LinkState = "open"      // the reader may decide
 	LinkAgreed    LinkState = "agreed"    // the reader's part is agreed to, others decide
 	LinkDecided   LinkState = "decided"   // see Verdict
-	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is asked for
+	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is requested
 	LinkExpired   LinkState = "expired"   // nobody decided in time
 	LinkClosed    LinkState = "closed"    // the reader may no longer decide on it
 )
 
 // Linked is what a link leads to.
 type Linked struct {
-	State   LinkState
-	Reader  Person
-	Meeting *Meeting     // as the reader may see it; its Request is set while State is open or agreed
-	Part    []string     // names of the rooms on which the reader decides, if others decide on the rest
-	Dates   []clock.Slot // of a series, that the decision is about; none: the meeting alone
-	Verdict *Verdict     // when it is decided or withdrawn; nil: no longer known
+	State    LinkState
+	Reader   Person
+	Meeting  *Meeting     // as the reader may see it; its Request is set while State is open or agreed
+	Part     []string     // names of the rooms on which the reader decides, if others decide on the rest
+	Dates    []clock.Slot // of a series, that the decision is about; none: the meeting alone
+	Decision *Decision    // when it is decided or withdrawn; nil: no longer known
 }
 
 // lead returns the state of a link at an instant. Rooms are those of the request.
 func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
-	switch r, v := m.Request, m.Approval.Verdict; {
+	switch r, v := m.Request, m.Approval.Decision; {
 	case r != nil && r.Number == l.Number && !m.Waits(at):
 		return LinkExpired
 	case r != nil && r.Number == l.Number && !by.MayReject(rooms):
@@ -50,9 +50,9 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 		return LinkOpen
 	case r != nil && r.First <= l.Number && l.Number < r.Number:
 		return LinkAgreed
-	case v == nil || l.Number < v.First || l.Number > v.Number || v.Decision == Cancelled:
+	case v == nil || l.Number < v.First || l.Number > v.Number || v.Result == Cancelled:
 		return LinkWithdrawn
-	case v.Reason == ReasonTimeout && v.Decision == Rejected:
+	case v.Reason == ReasonTimeout && v.Result == Rejected:
 		return LinkExpired
 	default:
 		return LinkDecided

@@ -34,21 +34,21 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	if linked.Dates, err = s.linkedDates(ctx, m); err != nil {
 		return nil, err
 	}
-	if v := m.Approval.Verdict; v != nil && v.First <= l.Number && l.Number <= v.Number {
-		linked.Verdict = v
+	if v := m.Approval.Decision; v != nil && v.First <= l.Number && l.Number <= v.Number {
+		linked.Decision = v
 	}
 	return linked, nil
 }
 
 // follow finds the meeting of a link, and the link to its request. Should that have been decided
-// or withdrawn for itself, it is another date of the series that was asked for at once with it
+// or withdrawn for itself, it is another date of the series that was requested at once with it
 // and still waits or, of one that was called off, was decided.
 func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 	m, err := s.store.Meeting(ctx, l.MeetingID)
 	if err != nil {
 		return nil, l, err
 	}
-	v := m.Approval.Verdict
+	v := m.Approval.Decision
 	if v == nil || v.Number != l.Number || m.SeriesID == 0 {
 		return m, l, nil
 	}
@@ -57,15 +57,15 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 		return nil, l, err
 	}
 	for _, o := range ms {
-		if o.Request != nil && v.about(o.Request.AskedAt, o.RequestedRooms()) {
+		if o.Request != nil && v.about(o.Request.RequestedAt, o.RequestedRooms()) {
 			return o, Link{MeetingID: o.ID, Number: o.Request.Number, UserID: l.UserID}, nil
 		}
 	}
-	if v.Decision != Cancelled {
+	if v.Result != Cancelled {
 		return m, l, nil
 	}
 	for _, o := range ms {
-		if d := o.Approval.Verdict; d != nil && d.Decision != Cancelled && v.about(d.AskedAt, d.RoomIDs) {
+		if d := o.Approval.Decision; d != nil && d.Result != Cancelled && v.about(d.RequestedAt, d.RoomIDs) {
 			return o, Link{MeetingID: o.ID, Number: d.Number, UserID: l.UserID}, nil
 		}
 	}
@@ -97,10 +97,10 @@ func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]clock.Slot, er
 // decidedWith reports whether both meetings wait for the same decision, or got it.
 func (m *Meeting) decidedWith(o *Meeting) bool {
 	if m.Request != nil || o.Request != nil {
-		return m.askedWith(o)
+		return m.requestedWith(o)
 	}
-	a, b := m.Approval.Verdict, o.Approval.Verdict
-	return a != nil && b != nil && a.Decision == b.Decision && a.At.Equal(b.At) && a.about(b.AskedAt, b.RoomIDs)
+	a, b := m.Approval.Decision, o.Approval.Decision
+	return a != nil && b != nil && a.Result == b.Result && a.At.Equal(b.At) && a.about(b.RequestedAt, b.RoomIDs)
 }
 
 // errLinkUsed says that a link does not lead to a request that waits.
@@ -124,7 +124,7 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 		return nil, false, err
 	}
 	if len(together) > 0 {
-		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together[0].dates[0].askedWith)
+		_, err = s.decideSeries(ctx, by, seen.SeriesID, nil, approve, comment, together[0].dates[0].requestedWith)
 		return s.decided(ctx, l, err)
 	}
 	_, err = s.decide(ctx, by, l.MeetingID, nil, &comment, approve, func(m *Meeting) error {

@@ -24,11 +24,11 @@ func TestService_links(t *testing.T) {
 		follow(t, w, l, LinkOpen)
 		same(t, "looking decides nothing", w.store.meetings[m.ID].Status, Pending)
 		linked, decided, err := w.DecideByLink(t.Context(), l, true, "fine")
-		if err != nil || !decided || linked.State != LinkDecided || linked.Verdict.Name != "mona" {
+		if err != nil || !decided || linked.State != LinkDecided || linked.Decision.Name != "mona" {
 			t.Fatalf("%+v, %v, %v", linked, decided, err)
 		}
 		linked, decided, err = w.DecideByLink(t.Context(), l, false, "")
-		if err != nil || decided || linked.State != LinkDecided || linked.Verdict.Decision != Confirmed {
+		if err != nil || decided || linked.State != LinkDecided || linked.Decision.Result != Confirmed {
 			t.Errorf("a second time: %+v, %v, %v", linked, decided, err)
 		}
 	})
@@ -45,8 +45,8 @@ func TestService_links(t *testing.T) {
 		if _, decided, err := w.DecideByLink(t.Context(), next, false, "no"); err != nil || !decided {
 			t.Fatal(decided, err)
 		}
-		if got := follow(t, w, l, LinkDecided); got.Verdict.Decision != Rejected {
-			t.Errorf("%+v", got.Verdict)
+		if got := follow(t, w, l, LinkDecided); got.Decision.Result != Rejected {
+			t.Errorf("%+v", got.Decision)
 		}
 	})
 	t.Run("withdrawn, late, another's", func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestService_links(t *testing.T) {
 			}
 		}
 		same(t, "what timers of the old request did", w.store.meetings[m.ID].Status, Pending)
-		if got := follow(t, w, l, LinkWithdrawn); got.Meeting.Status != Pending || got.Verdict == nil || got.Verdict.Reason != "changed" {
+		if got := follow(t, w, l, LinkWithdrawn); got.Meeting.Status != Pending || got.Decision == nil || got.Decision.Reason != "changed" {
 			t.Errorf("moved: %+v", got)
 		}
 		l.Number = w.store.meetings[m.ID].Request.Number

@@ -22,7 +22,7 @@ func moved(t *testing.T) (*world, *Meeting) {
 
 func (w *world) move(t *testing.T, id ID, from, to time.Duration) *Meeting {
 	t.Helper()
-	w.told()
+	w.notified()
 	m, err := w.Update(t.Context(), w.ann, id, nil, Fields{
 		Start: new(clock.At(w.at.Add(from))), End: new(clock.At(w.at.Add(to))),
 	})
@@ -39,7 +39,7 @@ func TestService_aMoveWaits(t *testing.T) {
 	same(t, "where it is", m.Slot.Start, noon.Add(time.Hour))
 	same(t, "where to", m.Request.Change.Slot.Start, noon.Add(4*time.Hour))
 	same(t, "deadline: the start it has", m.Request.Deadline, noon.Add(time.Hour))
-	same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 
 	t.Run("both slots are guarded", func(t *testing.T) {
 		for _, at := range []time.Duration{time.Hour, 4 * time.Hour} {
@@ -56,10 +56,10 @@ func TestService_aMoveWaits(t *testing.T) {
 	t.Run("asked again, nothing changes", func(t *testing.T) {
 		again := w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
 		same(t, "number", again.Request.Number, m.Request.Number)
-		same(t, "told", w.told(), nil)
+		same(t, "told", w.notified(), nil)
 	})
 	t.Run("another title leaves it", func(t *testing.T) {
-		w.told()
+		w.notified()
 		titled, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Retro")})
 		if err != nil || titled.Request == nil || titled.Title != "Retro" {
 			t.Errorf("%+v, %v", titled, err)
@@ -67,19 +67,19 @@ func TestService_aMoveWaits(t *testing.T) {
 	})
 	t.Run("another move replaces it, and may overlap", func(t *testing.T) {
 		other := w.move(t, m.ID, 90*time.Minute, 3*time.Hour)
-		same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+		same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 		same(t, "held: what it does not have", other.Request.Change.Held, []Occupancy{{RoomID: w.board.ID, Slot: clock.Slot{Start: noon.Add(2 * time.Hour), End: noon.Add(3 * time.Hour)}}})
 		w.book(t, w.root, w.fields(4*time.Hour, w.board)) // the first is free again
 	})
 	t.Run("approved, it is applied", func(t *testing.T) {
-		w.told()
+		w.notified()
 		done, err := w.Approve(t.Context(), w.mona, m.ID, nil, "fine")
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "slot", done.Slot, clock.Slot{Start: noon.Add(90 * time.Minute), End: noon.Add(3 * time.Hour)})
 		same(t, "occupied", done.Occupied, []Occupancy{{RoomID: w.board.ID, Slot: done.Slot}})
-		same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
+		same(t, "told", w.notified(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
 		last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
 		if last.Action != ActionChanged || last.Actor.ID != w.mona.ID || last.Reason != "fine" || last.Changes["start"].To != done.Slot.Start {
 			t.Errorf("history says %+v", last)
@@ -147,10 +147,10 @@ func TestService_historyFromAndTo(t *testing.T) {
 
 func TestService_endsOfAMoveThatWaits(t *testing.T) {
 	tests := []struct {
-		name string
-		end  func(*testing.T, *world, *Meeting) error
-		want Status
-		told []string
+		name     string
+		end      func(*testing.T, *world, *Meeting) error
+		want     Status
+		notified []string
 	}{
 		{"rejected", func(t *testing.T, w *world, m *Meeting) error {
 			_, err := w.Reject(t.Context(), w.mona, m.ID, nil, "no")
@@ -183,11 +183,11 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w, m := moved(t)
 			noon := w.at
-			w.told()
+			w.notified()
 			if err := tt.end(t, w, m); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "told", w.told(), tt.told)
+			same(t, "told", w.notified(), tt.notified)
 			now := w.store.meetings[m.ID]
 			same(t, "status", now.Status, tt.want)
 			same(t, "start", now.Slot.Start, noon.Add(time.Hour))

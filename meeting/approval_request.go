@@ -14,14 +14,14 @@ type Request struct {
 	Number      int64 // counts how often a level of the meeting was asked; the version of its timers' messages
 	First       int64 // the Number at which its first level was asked
 	Level       int   // that is asked: 1 or 2
-	AskedAt     time.Time
+	RequestedAt time.Time
 	Deadline    time.Time // for all levels together
 	RemindAt    time.Time // zero: no reminder is due
 	EscalateAt  time.Time // zero: no escalation is due
 	EscalatedAt time.Time // zero: has not happened
 	Agreed      []Agreement
-	Told        []int64        // users who were asked at this level; nil: not known, of a request of an earlier release
-	Change      *PendingChange // nil: the meeting itself is asked for
+	Notified    []int64        // users who were asked at this level; nil: not known, of a request of an earlier release
+	Change      *PendingChange // nil: the meeting itself is requested
 
 	// Awaited are those who are asked now, as far as nobody has agreed in their place. The
 	// service sets it where one meeting is read, or a list of them; it is never stored.
@@ -55,18 +55,18 @@ func (r *Request) missing(rooms []*Room, level int) []*Room {
 	return slices.DeleteFunc(slices.Clone(rooms), func(room *Room) bool { return r.agreedTo(room.ID, level) })
 }
 
-// Verdict is how the last request of a meeting ended.
-type Verdict struct {
-	First    int64     `json:"first"` // and Number: those of the request
-	Number   int64     `json:"number"`
-	Decision Status    `json:"decision"` // Confirmed, Rejected, or Cancelled if it was withdrawn
-	UserID   int64     `json:"user_id,omitempty"`
-	Name     string    `json:"name,omitempty"` // of the user, or of the timer
-	At       time.Time `json:"at"`
-	AskedAt  time.Time `json:"asked_at"`         // of the request
-	RoomIDs  []int64   `json:"room_ids"`         // of the request; none: no longer known
-	Series   bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
-	Reason   string    `json:"reason,omitempty"`
+// Decision is how the last request of a meeting ended.
+type Decision struct {
+	First       int64     `json:"first"` // and Number: those of the request
+	Number      int64     `json:"number"`
+	Result      Status    `json:"decision"` // Confirmed, Rejected, or Cancelled if it was withdrawn
+	UserID      int64     `json:"user_id,omitempty"`
+	Name        string    `json:"name,omitempty"` // of the user, or of the timer
+	At          time.Time `json:"at"`
+	RequestedAt time.Time `json:"asked_at"`         // of the request
+	RoomIDs     []int64   `json:"room_ids"`         // of the request; none: no longer known
+	Series      bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
+	Reason      string    `json:"reason,omitempty"`
 
 	For []Represented `json:"for,omitempty"` // in whose place; none: in their own
 }
@@ -79,7 +79,7 @@ type PendingChange struct {
 	RoomIDs   []int64     `json:"room_ids"`
 	RoomNames []string    `json:"room_names"`
 	Held      []Occupancy `json:"held,omitempty"`   // what it takes beyond what the meeting has; see [ApprovalPlan]
-	Series    bool        `json:"series,omitempty"` // it was asked for by a change of the series, which is there already
+	Series    bool        `json:"series,omitempty"` // it was requested by a change of the series, which is there already
 }
 
 // Waits reports whether the meeting waits for a decision at an instant.
@@ -102,29 +102,29 @@ func (m *Meeting) RequestedRooms() []int64 {
 	return m.RoomIDs
 }
 
-// askedWith reports whether one mail asks for both: dates of a series that were asked for at
+// requestedWith reports whether one mail asks for both: dates of a series that were requested at
 // once, in the same rooms.
-func (m *Meeting) askedWith(o *Meeting) bool {
-	return m.Request != nil && o.Request != nil && m.Request.AskedAt.Equal(o.Request.AskedAt) && slices.Equal(m.RequestedRooms(), o.RequestedRooms())
+func (m *Meeting) requestedWith(o *Meeting) bool {
+	return m.Request != nil && o.Request != nil && m.Request.RequestedAt.Equal(o.Request.RequestedAt) && slices.Equal(m.RequestedRooms(), o.RequestedRooms())
 }
 
-// about reports whether the verdict is on a request made at an instant for these rooms.
-func (v *Verdict) about(askedAt time.Time, rooms []int64) bool {
-	return v.AskedAt.Equal(askedAt) && (v.RoomIDs == nil || rooms == nil || slices.Equal(v.RoomIDs, rooms))
+// about reports whether the decision is on a request made at an instant for these rooms.
+func (v *Decision) about(requestedAt time.Time, rooms []int64) bool {
+	return v.RequestedAt.Equal(requestedAt) && (v.RoomIDs == nil || rooms == nil || slices.Equal(v.RoomIDs, rooms))
 }
 
-// ask makes a request, on the meeting itself or on a change of it. What the actor may agree
+// requestApproval makes a request, on the meeting itself or on a change of it. What the actor may agree
 // to they have agreed to by asking; they may not at every level.
-func (m *Meeting) ask(plan ApprovalPlan, c *PendingChange, by Actor, at time.Time) {
+func (m *Meeting) requestApproval(plan ApprovalPlan, c *PendingChange, by Actor, at time.Time) {
 	start := m.Slot.Start
 	if c != nil && c.Slot.Start.Before(start) {
 		start = c.Slot.Start
 	}
 	m.Approval.OnTimeout = plan.Outcome()
-	m.Approval.Asked++
+	m.Approval.Requested++
 	r := &Request{
-		Number: m.Approval.Asked, First: m.Approval.Asked, Level: firstLevel,
-		AskedAt: at, Deadline: plan.Deadline(start, at), Told: []int64{}, Change: c,
+		Number: m.Approval.Requested, First: m.Approval.Requested, Level: firstLevel,
+		RequestedAt: at, Deadline: plan.Deadline(start, at), Notified: []int64{}, Change: c,
 	}
 	m.Request = r
 	if m.closed(plan.rooms, at) != nil { // an override
@@ -143,19 +143,19 @@ func (m *Meeting) ask(plan ApprovalPlan, c *PendingChange, by Actor, at time.Tim
 // escalateAfter sets the time at which others are asked as well, if that is before the deadline.
 func (r *Request) escalateAfter(d time.Duration) {
 	r.EscalateAt = time.Time{}
-	if due := r.AskedAt.Add(d); d > 0 && due.Before(r.Deadline) {
+	if due := r.RequestedAt.Add(d); d > 0 && due.Before(r.Deadline) {
 		r.EscalateAt = due
 	}
 }
 
-// askNext asks the next level, by the same deadline.
-func (m *Meeting) askNext(plan ApprovalPlan, level int, comment string, by Actor, at time.Time) {
+// requestNextLevel asks the next level, by the same deadline.
+func (m *Meeting) requestNextLevel(plan ApprovalPlan, level int, comment string, by Actor, at time.Time) {
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
 		Changes: map[string]Change{"approval.level": {From: m.Request.Level, To: level}}})
 	m.UpdatedAt = at
-	m.Approval.Asked++
+	m.Approval.Requested++
 	r := *m.Request
-	r.Number, r.Level, r.AskedAt, r.EscalatedAt, r.Told = m.Approval.Asked, level, at, time.Time{}, []int64{}
+	r.Number, r.Level, r.RequestedAt, r.EscalatedAt, r.Notified = m.Approval.Requested, level, at, time.Time{}, []int64{}
 	r.escalateAfter(plan.escalateAfter())
 	m.Request = &r
 	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[level-1], by, at)
@@ -167,32 +167,32 @@ func (m *Meeting) conclude(decision Status, reason string, people []Represented,
 	if r.Change == nil || decision == Confirmed {
 		m.Approval.Agreed = r.Agreed
 	}
-	m.Approval.Verdict = &Verdict{First: r.First, Number: r.Number, Decision: decision, UserID: by.ID, Name: by.Name, At: at, AskedAt: r.AskedAt, RoomIDs: m.RequestedRooms(), Reason: reason, For: people}
-	m.Approval.Verdict.Series = r.Change != nil && r.Change.Series
+	m.Approval.Decision = &Decision{First: r.First, Number: r.Number, Result: decision, UserID: by.ID, Name: by.Name, At: at, RequestedAt: r.RequestedAt, RoomIDs: m.RequestedRooms(), Reason: reason, For: people}
+	m.Approval.Decision.Series = r.Change != nil && r.Change.Series
 	m.Request = nil
 }
 
 // withdraw ends a request without a decision, if there is one: the meeting is cancelled, or
-// something else is asked for.
+// something else is requested.
 func (m *Meeting) withdraw(reason string, by Actor, at time.Time) {
 	if m.Request != nil {
 		m.conclude(Cancelled, reason, nil, by, at)
 	}
 }
 
-// apply makes the change that was asked for.
+// apply makes the change that was requested.
 func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor, at time.Time) {
 	before := *m
 	m.Slot, m.Timezone = c.Slot, c.Timezone
 	m.RoomIDs, m.RoomNames = ids(rooms), names(rooms)
 	m.noteClocks(&before)
-	m.askAnew(before.Slot, by, at)
+	m.requestResponses(before.Slot, by, at)
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	if !before.Slot.Start.Equal(m.Slot.Start) {
 		m.CheckedInAt = time.Time{} // that was to another time
 	}
 	m.occupy(rooms, &before)
-	changes := decidedFor(map[string]Change{"pending_change": {From: c.summary()}}, m.Approval.Verdict.For)
+	changes := decidedFor(map[string]Change{"pending_change": {From: c.summary()}}, m.Approval.Decision.For)
 	before.placement(m, changes)
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
 	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)
@@ -299,13 +299,13 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	m.notifyDeciders(NoticeEscalation, others, by, at)
 }
 
-// newlyAsked are those who became approvers since the request was made, and have not been asked.
-func (r *Request) newlyAsked(plan ApprovalPlan) []Decider {
+// newApprovers are those who became approvers since the request was made, and have not been asked.
+func (r *Request) newApprovers(plan ApprovalPlan) []Decider {
 	asked := plan.Deciders[r.Level-1]
 	if !r.EscalatedAt.IsZero() {
 		asked = sameDeciders(append(slices.Clip(asked), plan.Others...))
 	}
-	return slices.DeleteFunc(r.undecided(asked), func(d Decider) bool { return slices.Contains(r.Told, d.UserID) })
+	return slices.DeleteFunc(r.undecided(asked), func(d Decider) bool { return slices.Contains(r.Notified, d.UserID) })
 }
 
 // undecided leaves out those for whose rooms somebody has agreed already.

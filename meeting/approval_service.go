@@ -11,7 +11,7 @@ import (
 )
 
 // Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
-// [Meeting.Approve]. It may end in a [*PolicyError] if a room was closed since that was asked for
+// [Meeting.Approve]. It may end in a [*PolicyError] if a room was closed since that was requested
 // and, where requests do not hold their rooms, in a [*ConflictError]; the request then goes on
 // waiting.
 func (s *Service) Approve(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
@@ -201,7 +201,7 @@ func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager {
 		return by, nil
 	}
-	return s.standsFor(ctx, by)
+	return s.withRepresented(ctx, by)
 }
 
 // deciding is the actor with those in whose place they decide. An admin may decide for everybody,
@@ -210,19 +210,19 @@ func (s *Service) deciding(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager && by.Role != Admin {
 		return by, nil
 	}
-	return s.standsFor(ctx, by)
+	return s.withRepresented(ctx, by)
 }
 
-func (s *Service) standsFor(ctx context.Context, by Actor) (Actor, error) {
-	if by.Kind != ActorUser || by.StandsFor != nil {
+func (s *Service) withRepresented(ctx context.Context, by Actor) (Actor, error) {
+	if by.Kind != ActorUser || by.RepresentedIDs != nil {
 		return by, nil
 	}
 	away, err := s.directory.Absences(ctx, s.clock())
 	if err != nil {
 		return by, fmt.Errorf("look up absences: %w", err)
 	}
-	ids := absences(away).standsFor(by.ID)
-	by.StandsFor, by.StandsUntil = &ids, absences(away).firstEnd(ids)
+	ids := absences(away).representedBy(by.ID)
+	by.RepresentedIDs, by.RepresentsUntil = &ids, absences(away).firstEnd(ids)
 	if len(ids) == 0 {
 		return by, nil
 	}

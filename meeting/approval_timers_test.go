@@ -27,7 +27,7 @@ func TestService_remindsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.settings.RemindBefore = time.Hour
 	m := w.book(t, w.ann, w.fields(48*time.Hour, w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})))
-	w.told()
+	w.notified()
 	same(t, "when", m.Request.RemindAt, m.Request.Deadline.Add(-time.Hour))
 	ref := w.due(t, JobApprovalRemind, m)
 	version := w.store.meetings[m.ID].Version
@@ -36,7 +36,7 @@ func TestService_remindsOnce(t *testing.T) {
 			t.Errorf("run %d: %v, %v", run, outcome, err)
 		}
 	}
-	same(t, "told", w.told(), []string{"approval_reminder mona@example.org"})
+	same(t, "told", w.notified(), []string{"approval_reminder mona@example.org"})
 	same(t, "the version that readers see", w.store.meetings[m.ID].Version, version)
 
 	t.Run("not when it is decided", func(t *testing.T) {
@@ -45,11 +45,11 @@ func TestService_remindsOnce(t *testing.T) {
 		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		w.told()
+		w.notified()
 		if outcome, err := outcomeOf(w.RemindApprovals(t.Context(), ref)); err != nil || outcome != Done {
 			t.Errorf("%v, %v", outcome, err)
 		}
-		same(t, "told", w.told(), nil)
+		same(t, "told", w.notified(), nil)
 		if _, queued := w.queue["approval.remind:"+strconv.FormatInt(m.ID, 10)]; queued {
 			t.Error("the reminder still waits")
 		}
@@ -64,10 +64,10 @@ func TestService_remindsOnce(t *testing.T) {
 
 func TestService_escalates(t *testing.T) {
 	tests := []struct {
-		name string
-		to   func(*world) *[]int64
-		told []string
-		by   func(*world) Actor
+		name     string
+		to       func(*world) *[]int64
+		notified []string
+		by       func(*world) Actor
 	}{
 		{"to the admins", func(*world) *[]int64 { return nil }, []string{"escalation root@example.org"}, func(w *world) Actor { return w.root }},
 		{"to whom the room names", func(w *world) *[]int64 { return &[]int64{w.max.ID} }, []string{"escalation max@example.org"}, func(w *world) Actor { return w.max }},
@@ -82,7 +82,7 @@ func TestService_escalates(t *testing.T) {
 				EscalateAfter: new(time.Hour), EscalateTo: tt.to(w),
 			})
 			m := w.book(t, w.ann, w.fields(48*time.Hour, room))
-			w.told()
+			w.notified()
 			same(t, "when", m.Request.EscalateAt, w.at.Add(time.Hour))
 			if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, ErrForbidden) && tt.to(w) == nil {
 				t.Errorf("before: %v", err)
@@ -93,7 +93,7 @@ func TestService_escalates(t *testing.T) {
 					t.Errorf("run %d: %v, %v", run, outcome, err)
 				}
 			}
-			same(t, "told", w.told(), tt.told)
+			same(t, "told", w.notified(), tt.notified)
 			last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
 			if last.Action != ActionChanged || last.Reason != "escalated" || last.Actor != Timer(JobEscalate) {
 				t.Errorf("history says %+v", last)

@@ -33,7 +33,7 @@ func TestService_blackout(t *testing.T) {
 		t.Errorf("what is booked is now %s", m.Status)
 	}
 	_, err = w.Book(t.Context(), w.bob, w.fields(3*time.Hour, lab, w.desk))
-	same(t, "a booking", broken(t, err), []string{"blackout"})
+	same(t, "a booking", violations(t, err), []string{"blackout"})
 	// One of a room without a site is not one of all such rooms.
 	_, _, err = w.CreateBlackout(t.Context(), w.root, BlackoutFields{RoomID: &w.desk.ID, Start: fields.Start, End: fields.End})
 	if err != nil {
@@ -45,10 +45,10 @@ func TestService_blackout(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.Book(t.Context(), w.bob, w.fields(3*time.Hour, w.desk, other))
-	same(t, "two rooms, of which one is closed", broken(t, err), []string{"blackout"})
+	same(t, "two rooms, of which one is closed", violations(t, err), []string{"blackout"})
 	before := w.book(t, w.bob, w.fields(time.Hour, lab)) // ends as it begins
 	_, err = w.Update(t.Context(), w.bob, before.ID, nil, Fields{End: new(clock.At(w.at.Add(5 * time.Hour)))})
-	same(t, "a longer one", broken(t, err), []string{"blackout"})
+	same(t, "a longer one", violations(t, err), []string{"blackout"})
 	// The meeting in the way may end sooner, get another title and leave.
 	if _, err := w.Update(t.Context(), w.ann, held.ID, nil, Fields{Title: new("Short"), End: new(clock.At(w.at.Add(150 * time.Minute)))}); err != nil {
 		t.Error(err)
@@ -171,7 +171,7 @@ func TestService_blackoutMeanwhile(t *testing.T) {
 		}
 	}}
 	_, err := w.Book(t.Context(), w.ann, w.fields(time.Hour, w.board)) // asks for mona between judging and saving
-	same(t, "refused", broken(t, err), []string{"blackout"})
+	same(t, "refused", violations(t, err), []string{"blackout"})
 }
 
 // between does something when people are looked up.

@@ -17,16 +17,16 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 		return nil, ErrForbidden
 	}
 	var m *Meeting
-	err := s.rejudging(ctx, func() (err error) {
+	err := s.revalidating(ctx, func() (err error) {
 		m, err = s.tryBook(ctx, by, f)
 		return err
 	})
 	return m, err
 }
 
-// rejudging runs act until what it judged by holds when it is saved: each time a blackout or a
-// setting of a room has changed, or what has lapsed was in its way.
-func (s *Service) rejudging(ctx context.Context, act func() error) error {
+// revalidating runs act again if a blackout or a setting of a room has changed before it saved, or
+// if what has lapsed was in its way.
+func (s *Service) revalidating(ctx context.Context, act func() error) error {
 	for {
 		err := s.settling(ctx, act)
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
@@ -50,7 +50,7 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if err != nil {
 		return nil, err
 	}
-	if err := s.judge(ctx, by, &terms, f.Override, at); err != nil {
+	if err := s.validate(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
 	plan, err := s.planApproval(ctx, by, terms.Rooms)
@@ -78,7 +78,7 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 // Meetings lists meetings; the viewer and the instant of the query are set here.
 func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
 	if q.Awaiting {
-		by, err = s.standsFor(ctx, by) // admins, too, are asked for those who are away
+		by, err = s.withRepresented(ctx, by) // admins, too, are asked for those who are away
 	} else if q.Reveals() {
 		by, err = s.WithDeputies(ctx, by)
 	}
@@ -120,17 +120,17 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	}
 	status := m.EffectiveStatus(c.at)
 	if status.Over() {
-		return &StateError{State: status, Wanted: "change"}
+		return &StateError{State: status, Action: "change"}
 	}
 	terms, err := f.terms(m, c.known)
 	if err != nil {
 		return err
 	}
-	broken := terms.broken(m, conf.Limits, c.at)
-	if len(broken) > 0 || f.Override != nil {
-		broken = append(broken, c.overQuota...)
+	violations := terms.violations(m, conf.Limits, c.at)
+	if len(violations) > 0 || f.Override != nil {
+		violations = append(violations, c.overQuota...)
 	}
-	if err := terms.accept(broken, f.Override); err != nil {
+	if err := terms.accept(violations, f.Override); err != nil {
 		return err
 	}
 	if status == InProgress && terms.Slot.End.After(m.Slot.End) && !c.plan.own {
@@ -171,7 +171,7 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	}
 	private := *m
 	private.Visibility = Private
-	by, rooms, err := s.roomsToJudge(ctx, by, &private)
+	by, rooms, err := s.roomsForView(ctx, by, &private)
 	if err != nil {
 		return nil, "", err
 	}
@@ -254,7 +254,7 @@ type prepare func(context.Context, *Meeting) (changing, error)
 func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
 	var m *Meeting
 	for {
-		err := s.rejudging(ctx, func() (err error) {
+		err := s.revalidating(ctx, func() (err error) {
 			m, err = s.tryChange(ctx, by, id, look, newRooms, fn)
 			return err
 		})
@@ -377,7 +377,7 @@ func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, err
 
 // Views returns meetings at an instant as the actor may see them.
 func (s *Service) Views(ctx context.Context, by Actor, ms []*Meeting, at time.Time) ([]*Meeting, error) {
-	by, rooms, err := s.roomsToJudge(ctx, by, ms...)
+	by, rooms, err := s.roomsForView(ctx, by, ms...)
 	if err != nil {
 		return nil, err
 	}
@@ -388,10 +388,10 @@ func (s *Service) Views(ctx context.Context, by Actor, ms []*Meeting, at time.Ti
 	return shown, nil
 }
 
-// roomsToJudge are the rooms that decide whether the actor may see the meetings: those of
+// roomsForView are the rooms that decide whether the actor may see the meetings: those of
 // private ones, for a manager, who may be their approver, or stand in for one. Others are
-// judged without.
-func (s *Service) roomsToJudge(ctx context.Context, by Actor, ms ...*Meeting) (Actor, []*Room, error) {
+// checked without.
+func (s *Service) roomsForView(ctx context.Context, by Actor, ms ...*Meeting) (Actor, []*Room, error) {
 	if by.Role != Manager {
 		return by, nil, nil
 	}

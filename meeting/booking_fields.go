@@ -196,14 +196,14 @@ func resolve(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location)
 // attendees as asked for, completed by what the directory knows of users. A person who was
 // invited before keeps their response.
 func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault.List) []Attendee {
-	asked := *f.Attendees
-	if len(asked) > maxAttendees {
+	requested := *f.Attendees
+	if len(requested) > maxAttendees {
 		found.Add("attendees", "too_many", "must have at most %d people", maxAttendees)
 		return nil
 	}
-	as := make([]Attendee, 0, len(asked))
-	seen := make(map[string]bool, len(asked))
-	for i, p := range asked {
+	as := make([]Attendee, 0, len(requested))
+	seen := make(map[string]bool, len(requested))
+	for i, p := range requested {
 		location := index("attendees", i)
 		checkPerson(location, &p, found)
 		key := p.key()
@@ -224,7 +224,7 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 	return as
 }
 
-// complete what was asked of a person with what is known of the user, if it is one.
+// complete what was requested of a person with what is known of the user, if it is one.
 func complete(p, user Person) Person {
 	return Person{
 		UserID:   user.UserID,
@@ -330,9 +330,9 @@ func checkName(found *fault.List, location, s string, most int) {
 	found.Line(location, s, most)
 }
 
-// broken are all rules that the terms break of the rooms, judging what differs from base, nil
+// violations returns all rules of the rooms that the terms violate where they differ from base, nil
 // for a new meeting. Quotas are not among them: see [Meeting.Claims].
-func (t *Terms) broken(base *Meeting, limits policy.Limits, at time.Time) []Fault {
+func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []Fault {
 	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {

@@ -22,9 +22,9 @@ type Terms struct {
 
 	Turn *Turn // by which it comes from the waiting list; nil: it does not
 
-	Placed bool // time or rooms were asked for; see [Meeting.Revise]
+	Placed bool // time or rooms were requested; see [Meeting.Revise]
 
-	given clock.Slot // start and end as clocks show them, of those that were asked for
+	given clock.Slot // start and end as clocks show them, of those that were requested
 }
 
 // Book makes a meeting of terms that have been checked. It is confirmed at once unless one
@@ -67,12 +67,12 @@ func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by A
 		m.CheckIn.Until = time.Time{}
 	}
 	m.withdraw("changed", by, at)
-	if v := m.Approval.Verdict; v != nil && v.Series { // wherever that was to go, it is somewhere else now
+	if v := m.Approval.Decision; v != nil && v.Series { // wherever that was to go, it is somewhere else now
 		was := *v
 		was.Series = false
-		m.Approval.Verdict = &was
+		m.Approval.Decision = &was
 	}
-	m.Approval = Approval{Required: plan.levels.count() > 0, Asked: m.Approval.Asked, Verdict: m.Approval.Verdict}
+	m.Approval = Approval{Required: plan.levels.count() > 0, Requested: m.Approval.Requested, Decision: m.Approval.Decision}
 	switch {
 	case !m.Approval.Required:
 		m.Status = Confirmed
@@ -87,14 +87,14 @@ func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by A
 		}
 	default:
 		m.Status = Pending
-		m.ask(plan, nil, by, at)
+		m.requestApproval(plan, nil, by, at)
 		m.Approval.Deadline = m.Request.Deadline
 	}
-	m.Occupied, m.asked = nil, nil
+	m.Occupied, m.requested = nil, nil
 	if m.Status == Confirmed || plan.Hold {
 		m.occupy(rooms, before)
 	} else {
-		m.asked = m.occupancies(rooms)
+		m.requested = m.occupancies(rooms)
 	}
 }
 
@@ -146,11 +146,11 @@ func (r *Room) occupied(s clock.Slot) clock.Slot {
 	return s.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 }
 
-// Asked is what a request wants that does not hold it. A store that saves the request refuses
+// Requested is what a request wants that does not hold it. A store that saves the request refuses
 // with a [*ConflictError] what is taken already; two requests may ask for the same.
-func (m *Meeting) Asked() []Occupancy { return m.asked }
+func (m *Meeting) Requested() []Occupancy { return m.requested }
 
-// takeOverride lets the meeting pass over quotas, which are judged when it is saved.
+// takeOverride lets the meeting pass over quotas, which are checked when it is saved.
 func (m *Meeting) takeOverride(o *Override) {
 	if o != nil {
 		m.claims = nil
@@ -159,18 +159,18 @@ func (m *Meeting) takeOverride(o *Override) {
 
 // Revise gives the meeting new terms and reports whether anything changed. A new time or
 // room is settled like a new booking. Where that needs a decision, a confirmed meeting stays
-// where it is and the move alone waits; another that is asked for takes its place, and one
+// where it is and the move alone waits; another that is requested takes its place, and one
 // back to where the meeting is withdraws it. While it takes place only its end may move, and
 // nothing moves into the past.
 func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (changed bool, err error) {
 	status := m.EffectiveStatus(at)
 	if status.Over() {
-		return false, &StateError{State: status, Wanted: "change"}
+		return false, &StateError{State: status, Action: "change"}
 	}
 	before := *m
 	changes := m.compare(t)
 	placed := t.Placed || concerns(changes, "start", "end", "room_ids")
-	move := m.moveToAsk(t, plan, changes, status)
+	move := m.moveRequest(t, plan, changes, status)
 	if move != nil && m.Request != nil && m.Request.Change.same(move) || !placed {
 		move, placed = nil, false // what waits goes on waiting
 	}
@@ -182,7 +182,7 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 	_, ends := changes["end"]
 	_, moves := changes["room_ids"]
 	if status == InProgress && (starts || moves) {
-		return false, &StateError{State: status, Wanted: "change the start or the rooms"}
+		return false, &StateError{State: status, Action: "change the start or the rooms"}
 	}
 
 	m.set(t, at)
@@ -193,7 +193,7 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 		if starts {
 			m.CheckedInAt = time.Time{} // that was to another time
 		}
-		m.askAnew(before.Slot, by, at)
+		m.requestResponses(before.Slot, by, at)
 		m.settle(plan, t.Rooms, &before, by, at)
 	default:
 		m.Slot, m.RoomIDs, m.RoomNames = before.Slot, before.RoomIDs, before.RoomNames
@@ -205,7 +205,7 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 			m.withdraw("changed", by, at)
 		}
 		if move != nil {
-			m.askToMove(move, plan, t.Rooms, changes, by, at)
+			m.requestMove(move, plan, t.Rooms, changes, by, at)
 		}
 	}
 	m.noteClocks(&before)
@@ -215,9 +215,9 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 	return true, nil
 }
 
-// moveToAsk is the move of a confirmed meeting that these terms mean, if somebody else must
+// moveRequest is the move of a confirmed meeting that these terms mean, if somebody else must
 // decide on it; it takes the move out of the changes.
-func (m *Meeting) moveToAsk(t Terms, plan ApprovalPlan, changes map[string]Change, status Status) *PendingChange {
+func (m *Meeting) moveRequest(t Terms, plan ApprovalPlan, changes map[string]Change, status Status) *PendingChange {
 	if status != Confirmed || !concerns(changes, "start", "end", "room_ids") || !plan.waits() {
 		return nil
 	}
@@ -227,16 +227,16 @@ func (m *Meeting) moveToAsk(t Terms, plan ApprovalPlan, changes map[string]Chang
 	return &PendingChange{Slot: t.Slot, Timezone: t.Timezone, RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms)}
 }
 
-// askToMove makes the move a request.
-func (m *Meeting) askToMove(move *PendingChange, plan ApprovalPlan, rooms []*Room, changes map[string]Change, by Actor, at time.Time) {
+// requestMove makes the move a request.
+func (m *Meeting) requestMove(move *PendingChange, plan ApprovalPlan, rooms []*Room, changes map[string]Change, by Actor, at time.Time) {
 	needs := beyond(m.keeping(move.occupancies(rooms), move.Slot), m.Occupied)
 	if plan.Hold {
-		move.Held, m.asked = needs, nil
+		move.Held, m.requested = needs, nil
 	} else {
-		m.asked = needs
+		m.requested = needs
 	}
 	m.claims = claims(m.Organizer.UserID, rooms, move.Slot, m)
-	m.ask(plan, move, by, at)
+	m.requestApproval(plan, move, by, at)
 	c := changes["pending_change"]
 	c.To = move.summary()
 	changes["pending_change"] = c
@@ -277,7 +277,7 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by 
 func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	status := m.EffectiveStatus(at)
 	if status != Pending && status != Confirmed {
-		return &StateError{State: status, Wanted: "cancel"}
+		return &StateError{State: status, Action: "cancel"}
 	}
 	changes := turned(m.Status, Cancelled, m.Request.givenUp())
 	m.Status = Cancelled

@@ -3,12 +3,12 @@ package meeting
 // Override is an admin's word that a booking may break the rules of its rooms. It neither
 // makes a taken room free nor changes what is over; see [Fault.Firm].
 type Override struct {
-	Reason string
-	Broken []Fault // the rules that were passed over; none: there was no need
+	Reason     string
+	Violations []Fault // the rules that were passed over; none: there was no need
 }
 
-// BrokenRule is a rule that was passed over, as history keeps it.
-type BrokenRule struct {
+// Violation is a rule that was passed over, as history keeps it.
+type Violation struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	RoomID  int64  `json:"room_id,omitempty"`
@@ -17,20 +17,20 @@ type BrokenRule struct {
 }
 
 // used reports whether rules were passed over.
-func (o *Override) used() bool { return o != nil && len(o.Broken) > 0 }
+func (o *Override) used() bool { return o != nil && len(o.Violations) > 0 }
 
 // note adds to an entry of the history what was passed over, and why.
 func (o *Override) note(e *Entry) {
 	if !o.used() {
 		return
 	}
-	broken := make([]BrokenRule, len(o.Broken))
-	for i, f := range o.Broken {
-		broken[i] = BrokenRule{Code: f.Code, Message: f.Message, RoomID: f.Figures.RoomID, Limit: f.Figures.Limit, Actual: f.Figures.Actual}
+	violations := make([]Violation, len(o.Violations))
+	for i, f := range o.Violations {
+		violations[i] = Violation{Code: f.Code, Message: f.Message, RoomID: f.Figures.RoomID, Limit: f.Figures.Limit, Actual: f.Figures.Actual}
 	}
 	if e.Changes == nil {
 		e.Changes = map[string]Change{}
 	}
-	e.Changes["override"] = Change{To: broken}
+	e.Changes["override"] = Change{To: violations}
 	e.Reason = o.Reason
 }

@@ -15,7 +15,7 @@ func TestService_override(t *testing.T) {
 	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(30 * time.Minute), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(24*time.Hour, lab)
 	_, err := w.Book(t.Context(), w.root, f)
-	same(t, "an admin without", broken(t, err), []string{"max_duration"})
+	same(t, "an admin without", violations(t, err), []string{"max_duration"})
 	f.Override = &Override{Reason: " the board comes "}
 	for _, by := range []Actor{w.ann, w.mona} {
 		if _, err := w.Book(t.Context(), by, f); !errors.Is(err, ErrForbidden) {
@@ -24,7 +24,7 @@ func TestService_override(t *testing.T) {
 	}
 	m := w.book(t, w.root, f)
 	e := w.store.history[m.ID][0]
-	if rules, ok := e.Changes["override"].To.([]BrokenRule); !ok || e.Reason != "the board comes" || len(rules) != 1 || rules[0].Code != "max_duration" || rules[0].Limit != "30m" {
+	if rules, ok := e.Changes["override"].To.([]Violation); !ok || e.Reason != "the board comes" || len(rules) != 1 || rules[0].Code != "max_duration" || rules[0].Limit != "30m" {
 		t.Errorf("history %+v", e)
 	}
 	var conflict *ConflictError
@@ -34,13 +34,13 @@ func TestService_override(t *testing.T) {
 	late := w.fields(26*time.Hour, lab)
 	late.Override = &Override{Reason: "again"}
 	second := w.book(t, w.root, late)
-	if rules := w.store.history[second.ID][0].Changes["override"].To.([]BrokenRule); len(rules) != 2 || rules[1].Code != "quota" {
+	if rules := w.store.history[second.ID][0].Changes["override"].To.([]Violation); len(rules) != 2 || rules[1].Code != "quota" {
 		t.Errorf("rules %+v", rules)
 	}
 	short := w.fields(28*time.Hour, lab)
 	short.End, short.Override = new(clock.At(w.at.Add(28*time.Hour+20*time.Minute))), late.Override
 	third := w.book(t, w.root, short)
-	if rules := w.store.history[third.ID][0].Changes["override"].To.([]BrokenRule); len(rules) != 1 || rules[0].Code != "quota" {
+	if rules := w.store.history[third.ID][0].Changes["override"].To.([]Violation); len(rules) != 1 || rules[0].Code != "quota" {
 		t.Errorf("the quota alone: %+v", rules)
 	}
 	elsewhere := w.fields(100*time.Hour, lab)
@@ -50,7 +50,7 @@ func TestService_override(t *testing.T) {
 		Start: new(clock.At(w.at.Add(30 * time.Hour))), End: new(clock.At(w.at.Add(30*time.Hour + 20*time.Minute))), Override: late.Override,
 	})
 	es := w.store.history[moved.ID]
-	if rules, ok := es[len(es)-1].Changes["override"].To.([]BrokenRule); err != nil || !ok || len(rules) != 1 || rules[0].Code != "quota" {
+	if rules, ok := es[len(es)-1].Changes["override"].To.([]Violation); err != nil || !ok || len(rules) != 1 || rules[0].Code != "quota" {
 		t.Errorf("the quota alone, of a move: %v, %+v", err, es[len(es)-1])
 	}
 	_, err = w.Book(t.Context(), w.root, Fields{Override: &Override{}})
@@ -76,16 +76,16 @@ func TestService_overrideOfThePast(t *testing.T) {
 	begun := w.fields(-time.Hour, watched)
 	begun.End = new(clock.At(w.at.Add(time.Hour)))
 	_, err := w.Book(t.Context(), w.root, begun)
-	same(t, "without", broken(t, err), []string{"in_past"})
+	same(t, "without", violations(t, err), []string{"in_past"})
 	begun.Override = o
 	m := w.book(t, w.root, begun)
 	same(t, "status", m.Status, InProgress)
 	over := w.fields(-2*time.Hour, w.desk)
 	over.Override = o
 	_, err = w.Book(t.Context(), w.root, over)
-	same(t, "what is over", broken(t, err), []string{"in_past"})
+	same(t, "what is over", violations(t, err), []string{"in_past"})
 	_, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(w.at.Add(-time.Minute))), Override: o})
-	same(t, "an end that has passed", broken(t, err), []string{"in_past"})
+	same(t, "an end that has passed", violations(t, err), []string{"in_past"})
 	_, err = w.BookSeries(t.Context(), w.root, SeriesFields{Fields: over, Rule: new("FREQ=DAILY;COUNT=2")})
 	if e, ok := errors.AsType[*SeriesConflictError](err); !ok || len(e.Dates) != 1 || e.Dates[0].Reason != "in_past" {
 		t.Errorf("a series that began: %v", err)
@@ -106,7 +106,7 @@ func TestService_overrideOfSeries(t *testing.T) {
 	for i, want := range [][]string{nil, nil, {"quota"}} {
 		e := w.store.history[r.Meetings[i].ID][0]
 		var codes []string
-		if rules, ok := e.Changes["override"].To.([]BrokenRule); ok {
+		if rules, ok := e.Changes["override"].To.([]Violation); ok {
 			for _, b := range rules {
 				codes = append(codes, b.Code)
 			}
@@ -124,7 +124,7 @@ func TestService_overrideOfSeries(t *testing.T) {
 	}
 	far.Override = f.Override
 	last := w.bookSeries(t, w.root, far).Meetings[2]
-	if rules, ok := w.store.history[last.ID][0].Changes["override"].To.([]BrokenRule); !ok || rules[0].Code != "max_advance" {
+	if rules, ok := w.store.history[last.ID][0].Changes["override"].To.([]Violation); !ok || rules[0].Code != "max_advance" {
 		t.Errorf("history of the last date: %+v", w.store.history[last.ID][0])
 	}
 	longer := SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T12:00:00"))}}
@@ -159,7 +159,7 @@ func TestService_overrideWithOtherRooms(t *testing.T) {
 	same(t, "rooms", roomsOn(r.Meetings), []string{"Short+Free", "Short+Taken"})
 	for _, m := range r.Meetings {
 		e := w.store.history[m.ID][0]
-		rules, ok := e.Changes["override"].To.([]BrokenRule)
+		rules, ok := e.Changes["override"].To.([]Violation)
 		if !ok || len(rules) != 1 || rules[0].Code != "max_duration" || rules[0].RoomID != short.ID {
 			t.Errorf("history %+v", e)
 		}

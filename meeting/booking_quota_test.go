@@ -15,7 +15,7 @@ func TestService_quota(t *testing.T) {
 	first := w.book(t, w.ann, w.fields(day(1), lab))
 	w.book(t, w.ann, w.fields(day(1)+time.Hour, lab))
 	_, err := w.Book(t.Context(), w.ann, w.fields(day(1)+2*time.Hour, lab))
-	same(t, "a third", broken(t, err), []string{"quota"})
+	same(t, "a third", violations(t, err), []string{"quota"})
 	w.book(t, w.bob, w.fields(day(1)+2*time.Hour, lab)) // has a quota of his own
 	other := w.book(t, w.ann, w.fields(day(2), lab))
 
@@ -23,7 +23,7 @@ func TestService_quota(t *testing.T) {
 		return Fields{Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour)))}
 	}
 	_, err = w.Update(t.Context(), w.ann, other.ID, nil, at(day(1)+4*time.Hour))
-	same(t, "a move into a full day", broken(t, err), []string{"quota"})
+	same(t, "a move into a full day", violations(t, err), []string{"quota"})
 	if _, err := w.Update(t.Context(), w.ann, first.ID, nil, at(day(1)+4*time.Hour)); err != nil {
 		t.Errorf("a move within the day: %v", err)
 	}
@@ -36,18 +36,18 @@ func TestService_quota(t *testing.T) {
 
 	elsewhere := w.book(t, w.ann, w.fields(day(1)+7*time.Hour, w.desk))
 	_, err = w.Update(t.Context(), w.ann, elsewhere.ID, nil, Fields{RoomIDs: &[]int64{lab.ID}})
-	same(t, "into the room, at its time", broken(t, err), []string{"quota"})
+	same(t, "into the room, at its time", violations(t, err), []string{"quota"})
 
 	// With another rule broken, both are told; also of a move.
 	third := w.book(t, w.ann, w.fields(day(5), lab))
 	long := at(day(1) + 8*time.Hour)
 	long.End = new(clock.At(w.at.Add(day(3))))
 	_, err = w.Update(t.Context(), w.ann, third.ID, nil, long)
-	same(t, "a long move", broken(t, err), []string{"max_duration", "quota"})
+	same(t, "a long move", violations(t, err), []string{"max_duration", "quota"})
 	f := w.fields(day(1)+6*time.Hour, lab)
 	f.End = new(clock.At(w.at.Add(day(3))))
 	_, err = w.Book(t.Context(), w.ann, f)
-	same(t, "all at once", broken(t, err), []string{"max_duration", "quota"})
+	same(t, "all at once", violations(t, err), []string{"max_duration", "quota"})
 }
 
 // Who is over a quota since it was lowered moves within the period all the same.
@@ -65,7 +65,7 @@ func TestService_quotaThatWasLowered(t *testing.T) {
 		t.Errorf("into a week without another: %v", err)
 	}
 	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-12T09:00:00Z")), End: new(clock.Parse("2027-02-12T10:00:00Z"))})
-	same(t, "and back", broken(t, err), []string{"quota"})
+	same(t, "and back", violations(t, err), []string{"quota"})
 }
 
 // A request counts from when it takes its slot.
@@ -79,7 +79,7 @@ func TestService_quotaOfRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.Approve(t.Context(), w.mona, first.ID, nil, "")
-	same(t, "the other", broken(t, err), []string{"quota"})
+	same(t, "the other", violations(t, err), []string{"quota"})
 	w.settings.OnTimeout = Confirmed
 	outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), Ref{first.ID, first.ScheduleVersion}))
 	if m := w.store.meetings[first.ID]; err != nil || outcome != Applied || m.Status != Rejected {

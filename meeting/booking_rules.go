@@ -11,30 +11,30 @@ import (
 )
 
 // accept lets the terms pass if they break no rule, or by an override, which they then carry.
-func (t *Terms) accept(broken []Fault, o *Override) error {
+func (t *Terms) accept(violations []Fault, o *Override) error {
 	firm := func(f Fault) bool { return f.Firm }
 	switch {
-	case o != nil && !slices.ContainsFunc(broken, firm):
-		t.Override = &Override{Reason: o.Reason, Broken: broken}
+	case o != nil && !slices.ContainsFunc(violations, firm):
+		t.Override = &Override{Reason: o.Reason, Violations: violations}
 		return nil
-	case len(broken) > 0:
-		return &PolicyError{Violations: broken}
+	case len(violations) > 0:
+		return &PolicyError{Violations: violations}
 	default:
 		return nil
 	}
 }
 
-// judge returns all rules that a new meeting would break.
-func (s *Service) judge(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
-	broken := t.broken(nil, s.conf().Limits, at)
-	if len(broken) > 0 || o != nil {
+// validate returns all rules that a new meeting would break.
+func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
+	violations := t.violations(nil, s.conf().Limits, at)
+	if len(violations) > 0 || o != nil {
 		quotas, err := s.overQuota(ctx, by.ID, t, nil)
 		if err != nil {
 			return err
 		}
-		broken = append(broken, quotas...)
+		violations = append(violations, quotas...)
 	}
-	return t.accept(broken, o)
+	return t.accept(violations, o)
 }
 
 // overQuota returns which quotas the terms exceed as things are now. It is called if other rules
@@ -65,7 +65,7 @@ func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k k
 	if err != nil {
 		return nil, nil // reported with the meeting locked
 	}
-	if f.Override == nil && len(t.broken(m, s.conf().Limits, at)) == 0 {
+	if f.Override == nil && len(t.violations(m, s.conf().Limits, at)) == 0 {
 		return nil, nil
 	}
 	return s.overQuota(ctx, m.Organizer.UserID, &t, m)
@@ -79,7 +79,7 @@ func (s *Service) PrepareRooms(ctx context.Context, rooms []*Room, after time.Ti
 
 // withBlackouts gives the rooms the blackouts that end after an instant. Rooms that never had
 // one cost nothing. They are read after the rooms: a change in between makes the number by
-// which the rooms are judged an old one, and is noticed.
+// which the rooms are checked an old one, and is noticed.
 func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time) error {
 	var closed []int64
 	for _, r := range rooms {

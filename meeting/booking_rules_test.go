@@ -20,8 +20,8 @@ func utc(t *testing.T, s string) time.Time {
 	return m.At
 }
 
-// broken are the codes of a refusal's violations.
-func broken(t *testing.T, err error) []string {
+// violations are the codes of a refusal's violations.
+func violations(t *testing.T, err error) []string {
 	t.Helper()
 	e, ok := errors.AsType[*PolicyError](err)
 	if !ok {
@@ -79,5 +79,5 @@ func TestService_roomsThatStay(t *testing.T) {
 		t.Errorf("and taken again: %v", err)
 	}
 	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.At(m.Slot.Start.Add(time.Minute)))})
-	same(t, "a move", broken(t, err), []string{"min_notice"})
+	same(t, "a move", violations(t, err), []string{"min_notice"})
 }

@@ -85,7 +85,7 @@ func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
 // buffers after a meeting.
 func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	if s := m.EffectiveStatus(at); s != InProgress {
-		return &StateError{State: s, Wanted: "end"}
+		return &StateError{State: s, Action: "end"}
 	}
 	m.begun(at)
 	m.Status, m.EndedAt, m.UpdatedAt = Ended, at, at
@@ -110,7 +110,7 @@ func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
 // engine's clock, the caller knows that the time has come.
 func (m *Meeting) Forfeit(inRow int, others []Person, by Actor, at time.Time) error {
 	if m.Status != Confirmed && m.Status != InProgress {
-		return &StateError{State: m.Status, Wanted: "release"}
+		return &StateError{State: m.Status, Action: "release"}
 	}
 	m.release(ReasonNoShow, inRow, others, by, at)
 	return nil
@@ -131,16 +131,16 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 }
 
 // underway is nil while a meeting takes place or people may already check in to it.
-func (m *Meeting) underway(wanted string, at time.Time) error {
+func (m *Meeting) underway(action string, at time.Time) error {
 	s := m.EffectiveStatus(at)
 	switch {
 	case s == InProgress:
 		return nil
 	case s != Confirmed:
-		return &StateError{State: s, Wanted: wanted}
+		return &StateError{State: s, Action: action}
 	}
 	if opens := m.CheckInOpens(); at.Before(opens) {
-		return &StateError{State: s, Wanted: wanted, From: opens}
+		return &StateError{State: s, Action: action, From: opens}
 	}
 	return nil
 }

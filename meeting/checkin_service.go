@@ -58,7 +58,7 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 		}
 		status := m.EffectiveStatus(c.at)
 		if status != Confirmed && status != InProgress {
-			return &StateError{State: status, Wanted: "extend"}
+			return &StateError{State: status, Action: "extend"}
 		}
 		if f.End == nil && len(f.Faults) == 0 {
 			return &InvalidError{Faults: []Fault{{Location: "end", Code: "required", Message: "is required"}}}
@@ -131,7 +131,7 @@ func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) 
 		return nil, err
 	}
 	if a.Meeting == nil || to.Seen != 0 && to.Seen != a.Meeting.ID {
-		return a, &StateError{State: Ended, Wanted: "check in"}
+		return a, &StateError{State: Ended, Action: "check in"}
 	}
 	_, err = s.change(ctx, by, a.Meeting.ID, nil, arrive(by))
 	if _, over := errors.AsType[*StateError](err); over { // since we looked, perhaps

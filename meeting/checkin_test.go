@@ -148,7 +148,7 @@ func TestReleaseNoShow(t *testing.T) {
 	w := newWorld(t)
 	lounge := w.lounge(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, lounge))
-	w.told()
+	w.notified()
 	w.at = m.CheckIn.Until
 	if got, err := w.Meeting(t.Context(), w.bob, m.ID); err != nil || got.Status != Released || got.Occupied != nil {
 		t.Errorf("before the job came: %+v, %v", got, err)
@@ -168,8 +168,8 @@ func TestReleaseNoShow(t *testing.T) {
 	if last.Action != ActionReleased || last.Actor != Timer(JobNoShow) || last.Reason != ReasonNoShow {
 		t.Errorf("history: %+v", last)
 	}
-	if told := w.told(); !slices.Equal(told, []string{"released ann@example.org"}) {
-		t.Errorf("told %v", told)
+	if notified := w.notified(); !slices.Equal(notified, []string{"released ann@example.org"}) {
+		t.Errorf("told %v", notified)
 	}
 	if w.message(JobStart, m.ID) || w.message(JobEnd, m.ID) || w.message(JobNoShow, m.ID) {
 		t.Errorf("still waiting: %v", w.queue)
@@ -182,7 +182,7 @@ func TestReleaseNoShow(t *testing.T) {
 
 	// No process ran until its end: that nobody came is recorded, and nobody is notified.
 	missed := w.book(t, w.ann, w.fields(5*time.Hour, lounge))
-	w.told()
+	w.notified()
 	w.at = missed.Slot.End.Add(time.Hour)
 	if got, err := w.Meeting(t.Context(), w.bob, missed.ID); err != nil || got.Status != Released {
 		t.Errorf("after its end, before the job came: %+v, %v", got, err)
@@ -193,7 +193,7 @@ func TestReleaseNoShow(t *testing.T) {
 	if got := w.store.meetings[missed.ID]; got.Status != Released || len(got.Occupied) != 0 || !slices.Equal(w.actions(missed.ID), []Action{ActionCreated, ActionReleased}) {
 		t.Errorf("after its end: %+v, history %v", got, w.actions(missed.ID))
 	}
-	same(t, "told after its end", w.told(), nil)
+	same(t, "told after its end", w.notified(), nil)
 }
 
 // The third time in a row flags a series: its organizer is told how often it was each time, the
@@ -210,7 +210,7 @@ func TestReleaseNoShow_series(t *testing.T) {
 		for _, n := range w.store.notices {
 			same(t, "in a row", n.Facts.NoShows, inRow)
 		}
-		same(t, "told", w.told(), append([]string{"released ann@example.org"}, also...))
+		same(t, "told", w.notified(), append([]string{"released ann@example.org"}, also...))
 	}
 	nobody(dates[0], 1)
 	nobody(dates[1], 2)
@@ -218,7 +218,7 @@ func TestReleaseNoShow_series(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), w.ann, dates[2].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
+	w.notified()
 	nobody(dates[3], 3, "released root@example.org")
 	nobody(dates[4], 4)
 	w.at = dates[5].Slot.Start
@@ -335,7 +335,7 @@ func TestExtend_isACheckIn(t *testing.T) {
 func TestRelease(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.lounge(t)))
-	w.told()
+	w.notified()
 	if _, err := w.Release(t.Context(), w.mona, m.ID, nil, ""); !errors.As(err, new(*StateError)) {
 		t.Errorf("before anybody could be there: %v", err)
 	}
@@ -349,8 +349,8 @@ func TestRelease(t *testing.T) {
 	if err != nil || got.Status != Released || got.Occupied != nil {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if told := w.told(); !slices.Equal(told, []string{"released ann@example.org"}) {
-		t.Errorf("told %v", told)
+	if notified := w.notified(); !slices.Equal(notified, []string{"released ann@example.org"}) {
+		t.Errorf("told %v", notified)
 	}
 }
 
@@ -402,7 +402,7 @@ func TestExtend_rulesAndApproval(t *testing.T) {
 	later := m.Slot.End.Add(time.Hour)
 	f := Fields{End: new(clock.At(later))}
 	_, err := w.Extend(t.Context(), w.root, m.ID, nil, f)
-	same(t, "broken", broken(t, err), []string{"max_duration"})
+	same(t, "broken", violations(t, err), []string{"max_duration"})
 	f.Override = &Override{Reason: "the talk goes on"}
 	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, f); !errors.Is(err, ErrForbidden) {
 		t.Errorf("a member passed over rules: %v", err)
@@ -555,9 +555,9 @@ func TestExtend_takesPlaceWhereSomebodyMustAgree(t *testing.T) {
 	w.at = m.Slot.Start.Add(time.Minute)
 	later := Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))}
 	_, err := w.Extend(t.Context(), w.ann, m.ID, nil, later)
-	same(t, "extended", broken(t, err), []string{ViolationNeedsApproval})
+	same(t, "extended", violations(t, err), []string{ViolationNeedsApproval})
 	_, err = w.Update(t.Context(), w.ann, m.ID, nil, later)
-	same(t, "changed", broken(t, err), []string{ViolationNeedsApproval})
+	same(t, "changed", violations(t, err), []string{ViolationNeedsApproval})
 	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(-time.Minute)))}); err != nil {
 		t.Errorf("shorter: %+v, %v", got, err)
 	}

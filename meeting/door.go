@@ -142,9 +142,9 @@ func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
 	return s
 }
 
-// atDoorAllowed are those of the broken rules that count at a door: a start off the grid does not.
-func atDoorAllowed(broken []Fault) []Fault {
-	return slices.DeleteFunc(broken, func(f Fault) bool { return f.Code == "step" && f.Location == "start" })
+// atDoorAllowed are those of the violations that count at a door: a start off the grid does not.
+func atDoorAllowed(violations []Fault) []Fault {
+	return slices.DeleteFunc(violations, func(f Fault) bool { return f.Code == "step" && f.Location == "start" })
 }
 
 // needsDecision refuses what somebody would have to decide on first, where there is no time to.

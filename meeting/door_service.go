@@ -65,15 +65,15 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 		}
 		door.Today = append(door.Today, shown)
 	}
-	door.judge()
+	door.validate()
 	if door.Book, err = s.bookable(ctx, by, room, at); err != nil {
 		return nil, err
 	}
 	return door, nil
 }
 
-// judge finds out the state from what takes place today and when the room is closed.
-func (d *Door) judge() {
+// validate finds out the state from what takes place today and when the room is closed.
+func (d *Door) validate() {
 	next := time.Time{}
 	for _, m := range d.Today {
 		switch {
@@ -185,7 +185,7 @@ func (s *Service) BookAtDoor(ctx context.Context, by Actor, roomID int64, length
 		title = "Booked at the door"
 	}
 	var m *Meeting
-	err := s.rejudging(ctx, func() (err error) {
+	err := s.revalidating(ctx, func() (err error) {
 		m, err = s.tryBookAtDoor(ctx, by, roomID, length, title)
 		return err
 	})
@@ -214,13 +214,13 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	if err != nil {
 		return nil, err
 	}
-	broken := atDoorAllowed(terms.broken(nil, s.conf().Limits, at))
-	if len(broken) > 0 {
+	violations := atDoorAllowed(terms.violations(nil, s.conf().Limits, at))
+	if len(violations) > 0 {
 		quotas, err := s.overQuota(ctx, by.ID, &terms, nil)
 		if err != nil {
 			return nil, err
 		}
-		return nil, terms.accept(append(broken, quotas...), nil)
+		return nil, terms.accept(append(violations, quotas...), nil)
 	}
 	plan, err := s.planApproval(ctx, by, terms.Rooms)
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 		case !m.Slot.End.Equal(seen.Slot.End):
 			return errUnchanged // extended by somebody else meanwhile
 		case status != InProgress:
-			return &StateError{State: status, Wanted: "extend"}
+			return &StateError{State: status, Action: "extend"}
 		}
 		if err := needsDecision("minutes", c.known.rooms); err != nil {
 			return err

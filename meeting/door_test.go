@@ -70,7 +70,7 @@ func TestDoor_judge(t *testing.T) {
 			row.room.Zone = "UTC"
 			day := clock.Slot{Start: at.Truncate(24 * time.Hour), End: at.Truncate(24 * time.Hour).Add(24 * time.Hour)}
 			d := &Door{Room: &row.room, At: at, State: DoorFree, Day: day, Today: row.today, Closed: row.room.closures(day)}
-			d.judge()
+			d.validate()
 			same(t, "state", d.State, row.want)
 			var until time.Time
 			if row.until != 0 {

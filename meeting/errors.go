@@ -12,8 +12,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrRoomsChanged says that a meeting was judged by blackouts or settings of its rooms that
-	// have changed since. Look the rooms up and judge again.
+	// ErrRoomsChanged says that a meeting was checked against blackouts or settings of its rooms that
+	// have changed since. Look the rooms up and check again.
 	ErrRoomsChanged = errors.New("the rooms have changed")
 )
 
@@ -42,18 +42,18 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%d room(s) taken", len(e.Conflicts))
 }
 
-// StateError says that a meeting's state does not allow what was asked.
+// StateError says that a meeting's state does not allow what was requested.
 type StateError struct {
 	State  Status
-	Wanted string    // what was asked, e.g. "approve"
+	Action string    // what was requested, e.g. "approve"
 	From   time.Time // it will be possible from then on; zero: not in this state
 }
 
 func (e *StateError) Error() string {
 	if !e.From.IsZero() {
-		return fmt.Sprintf("cannot %s before %s: it is %s", e.Wanted, e.From.UTC().Format(time.RFC3339), e.State)
+		return fmt.Sprintf("cannot %s before %s: it is %s", e.Action, e.From.UTC().Format(time.RFC3339), e.State)
 	}
-	return fmt.Sprintf("cannot %s: it is %s", e.Wanted, e.State)
+	return fmt.Sprintf("cannot %s: it is %s", e.Action, e.State)
 }
 
 // InUseError says that something cannot be deleted because future meetings need it.

@@ -53,7 +53,7 @@ func (s *fakeStore) RequestsAskedWith(ctx context.Context, ids []ID) ([]*Meeting
 	var ms []*Meeting
 	for _, m := range s.meetings {
 		if m.SeriesID != 0 && m.Request != nil && slices.ContainsFunc(given, func(g *Meeting) bool {
-			return g.SeriesID == m.SeriesID && g.Request != nil && g.Request.AskedAt.Equal(m.Request.AskedAt)
+			return g.SeriesID == m.SeriesID && g.Request != nil && g.Request.RequestedAt.Equal(m.Request.RequestedAt)
 		}) {
 			ms = append(ms, new(*m))
 		}

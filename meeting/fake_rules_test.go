@@ -140,16 +140,16 @@ func (s *fakeStore) allowed(m *Meeting) error {
 			return ErrRoomsChanged
 		}
 	}
-	var broken []Fault
+	var violations []Fault
 	for _, c := range m.Claims() {
-		broken = append(broken, c.Check(s.held(c, m.ID, m.UpdatedAt))...)
+		violations = append(violations, c.Check(s.held(c, m.ID, m.UpdatedAt))...)
 	}
-	if len(broken) > 0 {
-		return &PolicyError{Violations: broken}
+	if len(violations) > 0 {
+		return &PolicyError{Violations: violations}
 	}
 	asked := *m
-	if m.Asked() != nil {
-		asked.Occupied = m.Asked()
+	if m.Requested() != nil {
+		asked.Occupied = m.Requested()
 	}
 	return s.free(&asked)
 }

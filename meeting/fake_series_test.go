@@ -41,12 +41,12 @@ func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*Meeting, err
 	return ms, nil
 }
 
-func (s *fakeStore) Taken(_ context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error) {
+func (s *fakeStore) Taken(_ context.Context, plannedDate []Occupancy, except []ID) ([][]Occupancy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookUps++
-	taken := make([][]Occupancy, len(wanted))
-	for i, o := range wanted {
+	taken := make([][]Occupancy, len(plannedDate))
+	for i, o := range plannedDate {
 		taken[i] = s.inTheWay(o, except)
 	}
 	return taken, nil
@@ -132,7 +132,7 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 		s.record(m)
 		notices = append(notices, m.TakeNotices()...)
 		s.meetings[m.ID] = new(*m)
-		s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
+		s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].requested = nil, nil, nil // not stored
 	}
 	notices = append(notices, c.Series.TakeNotices()...)
 	if c.Split != nil {

@@ -193,7 +193,7 @@ func (s *fakeStore) UpdateMeeting(_ context.Context, id ID, fn func(*Meeting) er
 func (s *fakeStore) UpdateMeetings(ctx context.Context, ids []ID, fn func(*Meeting) (bool, error)) ([]Notice, error) {
 	var notices []Notice
 	for _, id := range ids {
-		_, told, err := s.UpdateMeeting(ctx, id, func(m *Meeting) error {
+		_, notified, err := s.UpdateMeeting(ctx, id, func(m *Meeting) error {
 			changed, err := fn(m)
 			if err == nil && !changed {
 				err = errUnchanged
@@ -203,7 +203,7 @@ func (s *fakeStore) UpdateMeetings(ctx context.Context, ids []ID, fn func(*Meeti
 		if err != nil && !errors.Is(err, errUnchanged) && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
-		notices = append(notices, told...)
+		notices = append(notices, notified...)
 	}
 	return notices, nil
 }
@@ -241,7 +241,7 @@ func (s *fakeStore) save(m *Meeting) []Notice {
 		}
 	}
 	s.meetings[m.ID] = new(*m)
-	s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].asked = nil, nil, nil // not stored
+	s.meetings[m.ID].checked, s.meetings[m.ID].claims, s.meetings[m.ID].requested = nil, nil, nil // not stored
 	return notices
 }
 
@@ -417,8 +417,8 @@ func outcomeOf(outcomes []Outcome, err error) (Outcome, error) {
 	return outcomes[0], nil
 }
 
-// told lists "kind address" of the notices recorded since the last call.
-func (w *world) told() []string {
+// notified lists "kind address" of the notices recorded since the last call.
+func (w *world) notified() []string {
 	var out []string
 	for _, n := range w.store.notices {
 		out = append(out, string(n.Kind)+" "+strings.ToLower(n.To.Address(n.Channel)))

@@ -58,15 +58,15 @@ func (s *fakeStore) UpdateWait(ctx context.Context, id int64, fn func(*Wait) (*M
 		w.MeetingID = m.ID
 	}
 	w.Version++
-	told := w.TakeNotices()
+	notified := w.TakeNotices()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range told {
-		told[i].ID = s.next()
+	for i := range notified {
+		notified[i].ID = s.next()
 	}
-	s.notices = append(s.notices, told...)
+	s.notices = append(s.notices, notified...)
 	s.waits[id] = new(*w)
-	return w, m, append(notices, told...), nil
+	return w, m, append(notices, notified...), nil
 }
 
 func (s *fakeStore) UpdateWaits(ctx context.Context, ids []int64, fn func(*Wait) (*Meeting, bool, error)) ([]Notice, error) {

@@ -14,11 +14,11 @@ import (
 func TestService_booksWhatHasLapsed(t *testing.T) {
 	lounge := RoomFields{Name: new("Lounge"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)}
 	tests := []struct {
-		name    string
-		prepare func(*world) *Room
-		until   func(*Meeting) time.Time
-		want    []Action
-		told    string
+		name     string
+		prepare  func(*world) *Room
+		until    func(*Meeting) time.Time
+		want     []Action
+		notified string
 	}{
 		{"a request", func(w *world) *Room { return w.board }, func(m *Meeting) time.Time { return m.Approval.Deadline }, []Action{ActionCreated, ActionRejected}, "decision ann@example.org"},
 		{"a no-show", func(w *world) *Room { return w.room(t, lounge) }, func(m *Meeting) time.Time { return m.CheckIn.Until }, []Action{ActionCreated, ActionReleased}, "released ann@example.org"},
@@ -35,7 +35,7 @@ func TestService_booksWhatHasLapsed(t *testing.T) {
 			w.settings.ApprovalTimeout = time.Hour
 			room := tt.prepare(w)
 			m := w.book(t, w.ann, w.fields(2*time.Hour, room))
-			w.told()
+			w.notified()
 			w.at = tt.until(m).Add(-time.Second)
 			again := w.fields(0, room)
 			again.Start, again.End = new(clock.At(w.at.Add(time.Minute))), new(clock.At(m.Slot.End))
@@ -49,8 +49,8 @@ func TestService_booksWhatHasLapsed(t *testing.T) {
 			if last := w.store.history[m.ID]; last[len(last)-1].Actor.Kind != ActorTimer {
 				t.Errorf("by %+v", last[len(last)-1].Actor)
 			}
-			if told := w.told(); !slices.Contains(told, tt.told) {
-				t.Errorf("told %v", told)
+			if notified := w.notified(); !slices.Contains(notified, tt.notified) {
+				t.Errorf("told %v", notified)
 			}
 			if w.message(JobExpire, m.ID) || w.message(JobNoShow, m.ID) {
 				t.Errorf("still waiting: %v", w.queue)

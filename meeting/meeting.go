@@ -74,11 +74,11 @@ type Meeting struct {
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 
-	history []Entry
-	notices []Notice
-	checked []checkedRoom  // see CheckedClosures
-	claims  []policy.Claim // see Claims
-	asked   []Occupancy    // see Asked
+	history   []Entry
+	notices   []Notice
+	checked   []checkedRoom  // see CheckedClosures
+	claims    []policy.Claim // see Claims
+	requested []Occupancy    // see Asked
 }
 
 // Claims returns the quotas that the meeting uses more of since it was read. A store that saves
@@ -183,9 +183,9 @@ type Approval struct {
 	// empty, or [Confirmed].
 	OnTimeout Status
 
-	Agreed  []Agreement // who agreed to the meeting as it is, at each level
-	Asked   int64       // how often a level was asked: the Number of the last request
-	Verdict *Verdict    // on the last request; nil: none has ended
+	Agreed    []Agreement // who agreed to the meeting as it is, at each level
+	Requested int64       // how often a level was asked: the Number of the last request
+	Decision  *Decision   // on the last request; nil: none has ended
 }
 
 // Untouched reports whether the meeting equals an earlier copy and has no history to write. Its

@@ -27,7 +27,7 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 	channel := n.Channel
 	for _, p := range to {
 		n.To, n.Channel = p, channel
-		if p.Email == "" && n.Kind != NoticeReminder { // which goes out on the channels that were asked for
+		if p.Email == "" && n.Kind != NoticeReminder { // which goes out on the channels that were requested
 			n.Channel = SMS
 		}
 		address := strings.ToLower(n.address())
@@ -59,7 +59,7 @@ func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *PendingChange, by Actor, at time.Time) {
 	f := m.facts(by)
 	f.Decision, f.Comment, f.Reason, f.Move = decision, comment, reason, move.placement()
-	f.ByFor = representedNames(m.Approval.Verdict.For)
+	f.ByFor = representedNames(m.Approval.Decision.For)
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
@@ -75,7 +75,7 @@ func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, 
 		agreed = append(agreed, a.Name)
 	}
 	for _, d := range r.undecided(deciders) {
-		r.Told = union(r.Told, []int64{d.UserID})
+		r.Notified = union(r.Notified, []int64{d.UserID})
 		f.Request = &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout, Agreed: agreed, For: d.For}
 		m.notify(Notice{
 			Kind: kind, Channel: Email, Due: at, Expires: r.Deadline, Facts: f, occasion: "request-" + strconv.FormatInt(r.Number, 10),

@@ -6,8 +6,8 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Standing is what decides whether a notice about a meeting is still true.
-type Standing struct {
+// NoticeState is what decides whether a notice about a meeting is still true.
+type NoticeState struct {
 	Status  Status
 	Slot    clock.Slot
 	Request int64 // number of the request that waits for a decision; 0: none
@@ -16,7 +16,7 @@ type Standing struct {
 // Obsolete returns why a notice of a kind is no longer true and must not be sent; empty: it is
 // true. Of the facts, those of the time, the reminder, the request, the decision and the series
 // count. Notices about many dates of a series are taken to be true: a newer one replaces them.
-func (s Standing) Obsolete(kind NoticeKind, f Facts) string {
+func (s NoticeState) Obsolete(kind NoticeKind, f Facts) string {
 	sameStart, sameEnd := sameInstant(s.Slot.Start, f.Start), sameInstant(s.Slot.End, f.End)
 	cancelled := s.Status == Cancelled || s.Status == Released || s.Status == Rejected
 	switch kind {

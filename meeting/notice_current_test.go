@@ -11,8 +11,8 @@ func TestStanding_Obsolete(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	slot := clock.Slot{Start: at, End: at.Add(time.Hour)}
-	told := Facts{Start: slot.Start, End: slot.End}
-	with := func(change func(*Facts)) Facts { f := told; change(&f); return f }
+	notified := Facts{Start: slot.Start, End: slot.End}
+	with := func(change func(*Facts)) Facts { f := notified; change(&f); return f }
 	start := with(func(f *Facts) { f.Before, f.Offset = BeforeStart, 900 })
 	end := with(func(f *Facts) { f.Before, f.Offset = BeforeEnd, 300 })
 	over := with(func(f *Facts) { f.Before = BeforeEnd })
@@ -22,32 +22,32 @@ func TestStanding_Obsolete(t *testing.T) {
 	moved, shorter := clock.Slot{Start: at.Add(time.Minute), End: slot.End}, clock.Slot{Start: at, End: at.Add(time.Minute)}
 	for _, c := range []struct {
 		name  string
-		s     Standing
+		s     NoticeState
 		kind  NoticeKind
 		f     Facts
 		stale bool
 	}{
-		{"reminder", Standing{Confirmed, slot, 0}, NoticeReminder, start, false},
-		{"reminder, to the microsecond", Standing{Confirmed, clock.Slot{Start: at.Add(time.Nanosecond), End: slot.End}, 0}, NoticeReminder, start, false},
-		{"reminder, begun", Standing{InProgress, slot, 0}, NoticeReminder, start, false},
-		{"reminder, cancelled", Standing{Cancelled, slot, 0}, NoticeReminder, start, true},
-		{"reminder, released", Standing{Released, slot, 0}, NoticeReminder, end, true},
-		{"reminder, moved", Standing{Confirmed, moved, 0}, NoticeReminder, start, true},
-		{"reminder of the start, shorter", Standing{Confirmed, shorter, 0}, NoticeReminder, start, false},
-		{"reminder of the end, shorter", Standing{InProgress, shorter, 0}, NoticeReminder, end, true},
-		{"reminder of the end, over", Standing{Ended, slot, 0}, NoticeReminder, end, true},
-		{"announced end", Standing{Ended, slot, 0}, NoticeReminder, over, false},
-		{"announced end, ended early", Standing{Ended, shorter, 0}, NoticeReminder, over, true},
-		{"request", Standing{Pending, slot, 3}, NoticeApprovalRequest, request, false},
-		{"request, another one", Standing{Pending, slot, 4}, NoticeApprovalReminder, request, true},
-		{"request, decided", Standing{Confirmed, slot, 0}, NoticeEscalation, request, true},
-		{"invitation", Standing{Confirmed, slot, 0}, NoticeInvitation, told, false},
-		{"invitation, cancelled", Standing{Cancelled, slot, 0}, NoticeInvitation, told, true},
-		{"change, moved", Standing{Confirmed, moved, 0}, NoticeChange, told, true},
-		{"series, whose first date is cancelled", Standing{Cancelled, slot, 0}, NoticeInvitation, series, false},
-		{"cancellation", Standing{Cancelled, slot, 0}, NoticeCancellation, told, false},
-		{"decision", Standing{Confirmed, slot, 0}, NoticeDecision, confirmed, false},
-		{"decision, cancelled", Standing{Cancelled, slot, 0}, NoticeDecision, confirmed, true},
+		{"reminder", NoticeState{Confirmed, slot, 0}, NoticeReminder, start, false},
+		{"reminder, to the microsecond", NoticeState{Confirmed, clock.Slot{Start: at.Add(time.Nanosecond), End: slot.End}, 0}, NoticeReminder, start, false},
+		{"reminder, begun", NoticeState{InProgress, slot, 0}, NoticeReminder, start, false},
+		{"reminder, cancelled", NoticeState{Cancelled, slot, 0}, NoticeReminder, start, true},
+		{"reminder, released", NoticeState{Released, slot, 0}, NoticeReminder, end, true},
+		{"reminder, moved", NoticeState{Confirmed, moved, 0}, NoticeReminder, start, true},
+		{"reminder of the start, shorter", NoticeState{Confirmed, shorter, 0}, NoticeReminder, start, false},
+		{"reminder of the end, shorter", NoticeState{InProgress, shorter, 0}, NoticeReminder, end, true},
+		{"reminder of the end, over", NoticeState{Ended, slot, 0}, NoticeReminder, end, true},
+		{"announced end", NoticeState{Ended, slot, 0}, NoticeReminder, over, false},
+		{"announced end, ended early", NoticeState{Ended, shorter, 0}, NoticeReminder, over, true},
+		{"request", NoticeState{Pending, slot, 3}, NoticeApprovalRequest, request, false},
+		{"request, another one", NoticeState{Pending, slot, 4}, NoticeApprovalReminder, request, true},
+		{"request, decided", NoticeState{Confirmed, slot, 0}, NoticeEscalation, request, true},
+		{"invitation", NoticeState{Confirmed, slot, 0}, NoticeInvitation, notified, false},
+		{"invitation, cancelled", NoticeState{Cancelled, slot, 0}, NoticeInvitation, notified, true},
+		{"change, moved", NoticeState{Confirmed, moved, 0}, NoticeChange, notified, true},
+		{"series, whose first date is cancelled", NoticeState{Cancelled, slot, 0}, NoticeInvitation, series, false},
+		{"cancellation", NoticeState{Cancelled, slot, 0}, NoticeCancellation, notified, false},
+		{"decision", NoticeState{Confirmed, slot, 0}, NoticeDecision, confirmed, false},
+		{"decision, cancelled", NoticeState{Cancelled, slot, 0}, NoticeDecision, confirmed, true},
 	} {
 		if got := c.s.Obsolete(c.kind, c.f); (got != "") != c.stale {
 			t.Errorf("%s: %q", c.name, got)

@@ -14,13 +14,13 @@ func TestService_theRemovedLearnNothingNew(t *testing.T) {
 	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Layoffs"), Attendees: &[]Person{{Email: "guest@example.net"}}}); err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	notified := 0
 	for _, n := range w.store.notices {
 		if strings.EqualFold(n.To.Email, "bob@example.org") {
-			told++
+			notified++
 			same(t, "kind", n.Kind, NoticeCancellation)
 			same(t, "title", n.Facts.Title, "Review")
 		}
 	}
-	same(t, "told", told, 1)
+	same(t, "told", notified, 1)
 }

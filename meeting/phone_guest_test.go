@@ -16,7 +16,7 @@ func TestService_guestsWithAPhoneAlone(t *testing.T) {
 	m := w.book(t, w.ann, f)
 	carl := Attendee{Person: Person{Name: "Carl", Phone: "+491701234567"}, Response: NeedsAction}
 	same(t, "the guest, for the organizer", m.Attendees[0], carl)
-	same(t, "invited", w.told(), []string{"invitation +491701234567", "invitation +491701234568", "invitation guest@example.net"})
+	same(t, "invited", w.notified(), []string{"invitation +491701234567", "invitation +491701234568", "invitation guest@example.net"})
 
 	seen, err := w.Meeting(t.Context(), w.bob, m.ID)
 	if err != nil || seen.Attendees[0].Phone != "" || seen.Attendees[0].Name != "Carl" {
@@ -36,7 +36,7 @@ func TestService_guestsWithAPhoneAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "keeps the answer", m.Attendees[0].Response, Accepted)
-	same(t, "told", w.told(), []string{"cancellation +491701234568", "cancellation guest@example.net", "change +491701234567"})
+	same(t, "told", w.notified(), []string{"cancellation +491701234568", "cancellation guest@example.net", "change +491701234567"})
 	for _, e := range w.store.history[m.ID] {
 		for _, c := range e.Changes {
 			for _, v := range []any{c.From, c.To} {

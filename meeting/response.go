@@ -20,7 +20,7 @@ func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (c
 		return false, ErrForbidden
 	}
 	if s := m.EffectiveStatus(at); s != Confirmed && s != InProgress {
-		return false, &StateError{State: s, Wanted: "respond"}
+		return false, &StateError{State: s, Action: "respond"}
 	}
 	was := m.Attendees[i]
 	if was.Response == r && was.Comment == comment {
@@ -46,9 +46,9 @@ func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
 	}, []Person{m.Organizer}, by)
 }
 
-// askAnew forgets the answers if the meeting does not lie within the time for which they were
+// requestResponses forgets the answers if the meeting does not lie within the time for which they were
 // given, but for that of whoever moved it. What has begun and goes on for longer asks nobody.
-func (m *Meeting) askAnew(was clock.Slot, by Actor, at time.Time) {
+func (m *Meeting) requestResponses(was clock.Slot, by Actor, at time.Time) {
 	within := !m.Slot.Start.Before(was.Start) && !m.Slot.End.After(was.End)
 	if within || !was.Start.After(at) {
 		return

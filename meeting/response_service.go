@@ -66,7 +66,7 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 // respondSeries is [Service.RespondSeries] to the series as it was at a sequence; 0: whatever it is.
 func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, seen int64, r Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
-	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
 			return nil, nil, err
@@ -90,7 +90,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 			return nil, nil, err
 		}
 		change := &SeriesChange{Series: series}
-		var bases []*wanted
+		var bases []*plannedDate
 		var declined []*Meeting
 		for _, m := range invited {
 			before := new(*m)
@@ -105,7 +105,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 				declined = append(declined, m)
 				m.notices = nil // the organizer is notified once for all
 			}
-			bases = append(bases, &wanted{base: before})
+			bases = append(bases, &plannedDate{base: before})
 			change.Update = append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
@@ -144,7 +144,7 @@ func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
 	case !invited:
 		return nil, ErrForbidden
 	case len(open) == 0:
-		return nil, &StateError{State: state, Wanted: "respond"}
+		return nil, &StateError{State: state, Action: "respond"}
 	}
 	return open, nil
 }

@@ -98,7 +98,7 @@ func TestMeeting_askAnew(t *testing.T) {
 		m := invitedTo(Confirmed)
 		m.Attendees[0].Response, m.Attendees[1].Response, m.Attendees[1].Comment = Accepted, Declined, "no"
 		m.Slot = tt.to
-		m.askAnew(was, alan, was.Start.Add(tt.after))
+		m.requestResponses(was, alan, was.Start.Add(tt.after))
 		if m.Attendees[0].Response != Accepted {
 			t.Errorf("%s: who moved it is asked again", tt.name)
 		}

@@ -20,7 +20,7 @@ type places struct {
 // holding is what one date of the plan will have of a room.
 type holding struct {
 	Occupancy
-	by *wanted
+	by *plannedDate
 }
 
 func newPlaces() places {
@@ -31,9 +31,9 @@ func newPlaces() places {
 // that is there already, of equal ones to the earlier. A meeting that cannot be moved stays
 // where it is and is in the way of others there, which may keep those where they are; so it is
 // done again until all is settled.
-func (p *planner) distribute(ctx context.Context, dates []*wanted) error {
-	fresh := slices.DeleteFunc(slices.Clone(dates), func(w *wanted) bool { return w.base != nil })
-	order := append(slices.DeleteFunc(slices.Clone(dates), func(w *wanted) bool { return w.base == nil }), fresh...) // as they are saved
+func (p *planner) distribute(ctx context.Context, dates []*plannedDate) error {
+	fresh := slices.DeleteFunc(slices.Clone(dates), func(w *plannedDate) bool { return w.base != nil })
+	order := append(slices.DeleteFunc(slices.Clone(dates), func(w *plannedDate) bool { return w.base == nil }), fresh...) // as they are saved
 	for settled := false; !settled; {
 		settled = true
 		clear(p.holds)
@@ -42,7 +42,7 @@ func (p *planner) distribute(ctx context.Context, dates []*wanted) error {
 			p.keep(w)
 		}
 		for _, w := range order {
-			if !w.room || w.why != nil {
+			if !w.room || w.skip != nil {
 				continue
 			}
 			if with := p.inTheWay(w, w.occupancies(w.terms.Rooms)); len(with) > 0 {
@@ -50,7 +50,7 @@ func (p *planner) distribute(ctx context.Context, dates []*wanted) error {
 			} else if err := p.checkQuotas(ctx, w, dates); err != nil {
 				return err
 			}
-			if w.why == nil {
+			if w.skip == nil {
 				p.take(w)
 			} else if w.base != nil {
 				settled = false
@@ -61,12 +61,12 @@ func (p *planner) distribute(ctx context.Context, dates []*wanted) error {
 }
 
 // keep puts down what a meeting that stays has now.
-func (p *planner) keep(w *wanted) {
+func (p *planner) keep(w *plannedDate) {
 	if !p.stays(w) {
 		return
 	}
 	p.hold(w, w.base.Occupied)
-	if r := w.base.Request; r != nil && r.Change != nil && w.why != nil {
+	if r := w.base.Request; r != nil && r.Change != nil && w.skip != nil {
 		p.hold(w, r.Change.Held)
 	}
 	for _, o := range w.base.Occupied {
@@ -76,7 +76,7 @@ func (p *planner) keep(w *wanted) {
 
 // take puts down what the date will have: of a request nothing, unless requests hold it, and of
 // a move that waits nothing that counts.
-func (p *planner) take(w *wanted) {
+func (p *planner) take(w *plannedDate) {
 	waits := p.waits(w.terms.Rooms)
 	if waits && !p.conf.HoldPending {
 		return
@@ -91,14 +91,14 @@ func (p *planner) take(w *wanted) {
 }
 
 // count a date for the quota of the room, and for the limits of a person in all rooms.
-func (p *planner) count(roomID int64, slot clock.Slot, w *wanted) {
+func (p *planner) count(roomID int64, slot clock.Slot, w *plannedDate) {
 	for _, id := range []int64{roomID, 0} {
 		p.counted[id] = append(p.counted[id], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
 	}
 }
 
 // leave forgets what the date was to have.
-func (p *planner) leave(w *wanted) {
+func (p *planner) leave(w *plannedDate) {
 	for _, all := range []map[int64][]holding{p.holds, p.counted} {
 		for room := range all {
 			all[room] = slices.DeleteFunc(all[room], func(h holding) bool { return h.by == w })
@@ -106,14 +106,14 @@ func (p *planner) leave(w *wanted) {
 	}
 }
 
-func (p *planner) hold(w *wanted, occupied []Occupancy) {
+func (p *planner) hold(w *plannedDate, occupied []Occupancy) {
 	for _, o := range occupied {
 		p.holds[o.RoomID] = append(p.holds[o.RoomID], holding{o, w})
 	}
 }
 
 // inTheWay is what other dates of the plan have of it.
-func (p *planner) inTheWay(w *wanted, occupied []Occupancy) (with []Occupancy) {
+func (p *planner) inTheWay(w *plannedDate, occupied []Occupancy) (with []Occupancy) {
 	for _, o := range occupied {
 		for _, h := range p.holds[o.RoomID] {
 			if h.by != w && h.Slot.Overlaps(o.Slot) {
@@ -126,7 +126,7 @@ func (p *planner) inTheWay(w *wanted, occupied []Occupancy) (with []Occupancy) {
 
 // checkQuotas checks whether the date would exceed the organizer's quotas. An override also covers
 // quotas, and they are then reported with it.
-func (p *planner) checkQuotas(ctx context.Context, w *wanted, dates []*wanted) error {
+func (p *planner) checkQuotas(ctx context.Context, w *plannedDate, dates []*plannedDate) error {
 	over, err := p.exceeded(ctx, w, w.terms.Rooms, dates)
 	switch {
 	case err != nil:
@@ -139,9 +139,9 @@ func (p *planner) checkQuotas(ctx context.Context, w *wanted, dates []*wanted) e
 	return nil
 }
 
-// exceeded are the quotas that the date would exceed in the rooms, as they are judged when it
+// exceeded are the quotas that the date would exceed in the rooms, as they are checked when it
 // is saved: those before it in the plan count, a request that holds nothing does not.
-func (p *planner) exceeded(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) ([]Fault, error) {
+func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) ([]Fault, error) {
 	organizer, moves := p.by.ID, w.base != nil && w.base.Status == Confirmed
 	if w.base != nil {
 		organizer = w.base.Organizer.UserID
@@ -167,7 +167,7 @@ func (p *planner) exceeded(ctx context.Context, w *wanted, rooms []*Room, dates 
 }
 
 // used is what the claimant has of the room around all dates, those that move or go not counted.
-func (p *planner) used(ctx context.Context, c policy.Claim, dates []*wanted) ([]clock.Slot, error) {
+func (p *planner) used(ctx context.Context, c policy.Claim, dates []*plannedDate) ([]clock.Slot, error) {
 	if used, ok := p.others[c.RoomID]; ok {
 		return used, nil
 	}

@@ -181,7 +181,7 @@ func (g *reader) read(w *world) error {
 	for _, n := range w.store.notices {
 		if strings.EqualFold(n.To.Email, g.email) {
 			if err := g.apply(n); err != nil {
-				return fmt.Errorf("%w; all mails: %s", err, w.told())
+				return fmt.Errorf("%w; all mails: %s", err, w.notified())
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestSeries_calendarsShowWhatIs(t *testing.T) {
 					rt.Fatalf("%v: calendar of %s (-what is +what it shows):\n%s", done, g.email, d)
 				}
 			}
-			w.told()
+			w.notified()
 			done = append(done, s.step())
 		}
 	})
@@ -381,7 +381,7 @@ func (s *story) change(series *Series) SeriesFields {
 func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
-	told := func(from string, f Fields) (parts []string) {
+	notified := func(from string, f Fields) (parts []string) {
 		t.Helper()
 		id := r.Series.ID
 		var err error
@@ -395,16 +395,16 @@ func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 				parts = append(parts, fmt.Sprint(which, " ", n.Kind, " ", s.Part, " ", s.Count, " ", s.Split.Format("01-02")))
 			}
 		}
-		w.told()
+		w.notified()
 		return parts
 	}
-	same(t, "in the middle, nothing that people plan by", told("2027-02-25T10:00:00", Fields{Description: new("Notes")}),
+	same(t, "in the middle, nothing that people plan by", notified("2027-02-25T10:00:00", Fields{Description: new("Notes")}),
 		[]string{"old change ends 2 02-25", "new change goes_on 2 02-25"})
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[0].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
-	same(t, "nothing is left in front", told("2027-03-04T10:00:00", Fields{Title: new("Other")}),
+	w.notified()
+	same(t, "nothing is left in front", notified("2027-03-04T10:00:00", Fields{Title: new("Other")}),
 		[]string{"old cancellation ends 1 03-04", "new change goes_on 1 03-04"})
 }
 
@@ -418,7 +418,7 @@ func TestSeries_leavesTheSecondPart(t *testing.T) {
 			t.Errorf("of series %d: %+v", n.Facts.SeriesID, n.Facts.Series)
 		}
 	}
-	same(t, "told", w.told(), []string{"cancellation guest@example.net", "change bob@example.org", "change bob@example.org"})
+	same(t, "told", w.notified(), []string{"cancellation guest@example.net", "change bob@example.org", "change bob@example.org"})
 }
 
 // An admin who takes somebody off does not tell the organizer that it is cancelled.
@@ -429,7 +429,7 @@ func TestSeries_organizerStays(t *testing.T) {
 	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, f); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "told", w.told(), []string{"cancellation guest@example.net"})
+	same(t, "told", w.notified(), []string{"cancellation guest@example.net"})
 }
 
 // What has begun stays in calendars as it was, also when the series moves away from it.
@@ -481,7 +481,7 @@ func TestSeries_roomsOfDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.take(t, "2027-02-18", w.desk)
-	w.told()
+	w.notified()
 	added, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.At(m.OriginalStart)), OtherRoom)
 	if err != nil {
 		t.Fatal(err)
@@ -494,7 +494,7 @@ func TestSeries_roomsOfDates(t *testing.T) {
 			t.Errorf("overrides %+v", s.Overrides)
 		}
 	}
-	same(t, "told", w.told(), []string{"invitation bob@example.org", "invitation guest@example.net"})
+	same(t, "told", w.notified(), []string{"invitation bob@example.org", "invitation guest@example.net"})
 }
 
 // What single dates list is bounded, since it is kept for each reader.
@@ -513,7 +513,7 @@ func TestSeries_crowdedDatesListTheReaderAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.told()
+	w.notified()
 	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Other")}})
 	for _, n := range w.store.notices {
 		s := n.Facts.Series
@@ -526,7 +526,7 @@ func TestSeries_crowdedDatesListTheReaderAlone(t *testing.T) {
 			}
 		}
 	}
-	if len(w.told()) != len(people) {
+	if len(w.notified()) != len(people) {
 		t.Error("not everybody is told")
 	}
 }

@@ -18,7 +18,7 @@ type Choice struct {
 
 // choose assigns the chosen rooms to their dates and reports everything that is wrong with the
 // choices.
-func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*wanted) error {
+func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Location, dates []*plannedDate) error {
 	if len(choices) > maxExDates {
 		return fault.Invalid("choices", "too_many", "must have at most %d dates", maxExDates)
 	}
@@ -27,7 +27,7 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 		return err
 	}
 	var found fault.List
-	chosen := map[*wanted]bool{}
+	chosen := map[*plannedDate]bool{}
 	for i, c := range choices {
 		location := index("choices", i)
 		terms := Terms{}
@@ -49,13 +49,13 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 	return found.Err()
 }
 
-func (p *planner) dateOf(c Choice, zone *time.Location, dates []*wanted) *wanted {
+func (p *planner) dateOf(c Choice, zone *time.Location, dates []*plannedDate) *plannedDate {
 	if c.OriginalStart == nil {
 		return nil
 	}
 	m, err := c.OriginalStart.In(zone)
 	_, gap := err.(*clock.GapError) // the date of a night in which clocks skip its time
-	i := slices.IndexFunc(dates, func(w *wanted) bool {
+	i := slices.IndexFunc(dates, func(w *plannedDate) bool {
 		return !gap && w.date.Slot.Start.Equal(m.At) || gap && w.date.Wall.Equal(m.Wall)
 	})
 	if err != nil && !gap || i < 0 {

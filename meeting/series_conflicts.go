@@ -11,19 +11,19 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// wanted is one date as it is to be: a new meeting, or other terms for one that is there.
-type wanted struct {
+// plannedDate is one date as it is to be: a new meeting, or other terms for one that is there.
+type plannedDate struct {
 	date  recurrence.Date
 	base  *Meeting // nil: new
 	terms Terms
 	room  bool     // takes rooms or times that it has not
-	why   *Skipped // what is in its way; nil: nothing
+	skip  *Skipped // what is in its way; nil: nothing
 	other bool     // it got another room than it wanted
 
 	passed []Fault // quotas that an override passes over
 }
 
-// planner finds out which of the wanted dates can be. It reads what is taken and does not
+// planner finds out which of the requested dates can be. It reads what is taken and does not
 // keep it so: the database has the last word when the plan is saved.
 type planner struct {
 	*Service
@@ -50,9 +50,9 @@ func (s *Service) planner(ctx context.Context, by Actor, f *SeriesFields) (*plan
 	}, err
 }
 
-// judge sets why the dates cannot be that cannot, after other rooms have been looked for if
+// validate sets why the dates cannot be that cannot, after other rooms have been looked for if
 // that is wanted.
-func (p *planner) judge(ctx context.Context, dates []*wanted) error {
+func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 	for _, w := range dates {
 		p.checkRules(w)
 	}
@@ -68,51 +68,51 @@ func (p *planner) judge(ctx context.Context, dates []*wanted) error {
 		}
 	}
 	for _, w := range dates {
-		if o := w.terms.Override; o != nil && w.why == nil {
-			o.Broken = append(o.Broken, w.passed...)
+		if o := w.terms.Override; o != nil && w.skip == nil {
+			o.Violations = append(o.Violations, w.passed...)
 		}
 	}
 	return nil
 }
 
 // checkRules records which rules the date would break.
-func (p *planner) checkRules(w *wanted) {
-	broken := w.terms.broken(w.base, p.conf.Limits, p.at)
-	if w.terms.accept(broken, p.override) != nil {
-		w.breaks(broken)
+func (p *planner) checkRules(w *plannedDate) {
+	violations := w.terms.violations(w.base, p.conf.Limits, p.at)
+	if w.terms.accept(violations, p.override) != nil {
+		w.breaks(violations)
 	}
 }
 
-func (w *wanted) breaks(rules []Fault) {
-	if w.why == nil {
-		w.why = &Skipped{OriginalStart: w.date.Slot.Start, Reason: rules[0].Code}
+func (w *plannedDate) breaks(rules []Fault) {
+	if w.skip == nil {
+		w.skip = &Skipped{OriginalStart: w.date.Slot.Start, Reason: rules[0].Code}
 	}
-	w.why.Violations = append(w.why.Violations, rules...)
+	w.skip.Violations = append(w.skip.Violations, rules...)
 }
 
-func (w *wanted) conflict(with []Occupancy) {
-	if w.why == nil {
-		w.why = &Skipped{OriginalStart: w.date.Slot.Start, Reason: ReasonTaken}
+func (w *plannedDate) conflict(with []Occupancy) {
+	if w.skip == nil {
+		w.skip = &Skipped{OriginalStart: w.date.Slot.Start, Reason: ReasonTaken}
 	}
-	w.why.Conflicts = append(w.why.Conflicts, with...)
+	w.skip.Conflicts = append(w.skip.Conflicts, with...)
 }
 
 // checkTaken records which rooms other meetings hold. Slots of dates that move or are removed count
 // as free, because the same transaction releases them.
-func (p *planner) checkTaken(ctx context.Context, dates []*wanted) error {
-	var asked []Occupancy
-	var of []*wanted
+func (p *planner) checkTaken(ctx context.Context, dates []*plannedDate) error {
+	var requested []Occupancy
+	var of []*plannedDate
 	for _, w := range dates {
 		if w.room {
 			for _, o := range w.occupancies(w.terms.Rooms) {
-				asked, of = append(asked, o), append(of, w)
+				requested, of = append(requested, o), append(of, w)
 			}
 		}
 	}
-	if len(asked) == 0 {
+	if len(requested) == 0 {
 		return nil
 	}
-	taken, err := p.taken(ctx, asked, dates)
+	taken, err := p.taken(ctx, requested, dates)
 	if err != nil {
 		return err
 	}
@@ -124,12 +124,12 @@ func (p *planner) checkTaken(ctx context.Context, dates []*wanted) error {
 	return nil
 }
 
-func (p *planner) taken(ctx context.Context, asked []Occupancy, dates []*wanted) ([][]Occupancy, error) {
+func (p *planner) taken(ctx context.Context, requested []Occupancy, dates []*plannedDate) ([][]Occupancy, error) {
 	var except []ID
 	for _, m := range p.moving(dates) {
 		except = append(except, m.ID)
 	}
-	taken, err := p.store.Taken(ctx, asked, except)
+	taken, err := p.store.Taken(ctx, requested, except)
 	if err != nil {
 		return nil, fmt.Errorf("look up what is taken: %w", err)
 	}
@@ -140,7 +140,7 @@ func (p *planner) taken(ctx context.Context, asked []Occupancy, dates []*wanted)
 }
 
 // moving are the meetings that leave their rooms or times.
-func (p *planner) moving(dates []*wanted) []*Meeting {
+func (p *planner) moving(dates []*plannedDate) []*Meeting {
 	ms := slices.Clone(p.leaving)
 	for _, w := range dates {
 		if w.base != nil && w.room {
@@ -151,7 +151,7 @@ func (p *planner) moving(dates []*wanted) []*Meeting {
 }
 
 // occupancies that the date would take of the rooms, or ask for.
-func (w *wanted) occupancies(rooms []*Room) []Occupancy {
+func (w *plannedDate) occupancies(rooms []*Room) []Occupancy {
 	return w.base.keeping((&Meeting{Slot: w.terms.Slot}).occupancies(rooms), w.terms.Slot)
 }
 
@@ -162,8 +162,8 @@ func (p *planner) waits(rooms []*Room) bool {
 
 // stays reports whether a meeting that is there keeps its rooms and time for now: it cannot
 // move, or must wait for a decision.
-func (p *planner) stays(w *wanted) bool {
-	return w.base != nil && w.room && (w.why != nil || w.base.Status == Confirmed && p.waits(w.terms.Rooms))
+func (p *planner) stays(w *plannedDate) bool {
+	return w.base != nil && w.room && (w.skip != nil || w.base.Status == Confirmed && p.waits(w.terms.Rooms))
 }
 
 // approvalPlan looks up the approvals for the same rooms once.
@@ -179,8 +179,8 @@ func (p *planner) approvalPlan(ctx context.Context, rooms []*Room) (ApprovalPlan
 
 func roomsKey(rooms []int64) string { return fmt.Sprint(rooms) }
 
-// verdict is the error of a plan that may not be saved because of some of its dates.
-func (p *planner) verdict(dates []*wanted) error {
+// conflictError is the error of a plan that may not be saved because of some of its dates.
+func (p *planner) conflictError(dates []*plannedDate) error {
 	if p.onConflict == SkipOnConflict {
 		return nil
 	}
@@ -195,13 +195,13 @@ func (p *planner) verdict(dates []*wanted) error {
 
 // checkBuffers refuses a rule with dates that only the buffers of a room keep apart from each other.
 // A date that was moved on its own is not the rule's fault.
-func checkBuffers(dates []*wanted) error {
+func checkBuffers(dates []*plannedDate) error {
 	type taking struct {
-		by    *wanted
+		by    *plannedDate
 		taken clock.Slot
 	}
 	last := map[int64]taking{} // by room
-	byStart := func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) }
+	byStart := func(a, b *plannedDate) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) }
 	for _, w := range slices.SortedFunc(slices.Values(dates), byStart) {
 		if !w.room || !w.terms.Slot.Equal(w.date.Slot) {
 			continue
@@ -223,11 +223,11 @@ func checkBuffers(dates []*wanted) error {
 	return nil
 }
 
-func skipped(dates []*wanted) []Skipped {
+func skipped(dates []*plannedDate) []Skipped {
 	var bad []Skipped
 	for _, w := range dates {
-		if w.why != nil {
-			bad = append(bad, *w.why)
+		if w.skip != nil {
+			bad = append(bad, *w.skip)
 		}
 	}
 	return bad

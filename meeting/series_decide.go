@@ -31,7 +31,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	if ifMatch, err = s.settleSeries(ctx, id, ifMatch); err != nil {
 		return nil, err
 	}
-	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	return s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
 			return nil, nil, err
@@ -52,7 +52,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 			return nil, nil, seriesDecided(ms, approve, at)
 		}
 		change := &SeriesChange{Series: series}
-		var bases []*wanted
+		var bases []*plannedDate
 		look, err := s.preparingDecisions(ctx, waiting)
 		if err != nil {
 			return nil, nil, err
@@ -73,21 +73,21 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 			if err != nil {
 				continue
 			}
-			bases, change.Update = append(bases, &wanted{base: base}), append(change.Update, m)
+			bases, change.Update = append(bases, &plannedDate{base: base}), append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
 			return nil, nil, notTheirs
 		}
-		series.tellDecision(change.Update, ms, by, at)
+		series.notifyDecisions(change.Update, ms, by, at)
 		return change, bases, nil
 	})
 }
 
 // seriesDecided says that no request of a series waits, with the state of its next date.
 func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
-	e := &StateError{State: Ended, Wanted: "reject"}
+	e := &StateError{State: Ended, Action: "reject"}
 	if approve {
-		e.Wanted = "approve"
+		e.Action = "approve"
 	}
 	for _, m := range ms {
 		if m.Slot.End.After(at) {
@@ -103,7 +103,7 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 // unless that is nil.
 func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, otherwise timer) (Outcome, error) {
 	refused := map[ID]bool{} // by quotas
-	_, err := s.carryOutWithin(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	_, err := s.carryOutWithin(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		series, err := s.store.Series(ctx, of.SeriesID)
 		if err != nil {
 			return nil, nil, err
@@ -112,7 +112,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 		if err != nil {
 			return nil, nil, err
 		}
-		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.askedWith(of) })
+		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.requestedWith(of) })
 		look, err := s.preparingDecisions(ctx, waiting)
 		if err != nil {
 			return nil, nil, err
@@ -124,7 +124,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 			}
 		}
 		change := &SeriesChange{Series: series}
-		var bases []*wanted
+		var bases []*plannedDate
 		for _, m := range waiting {
 			base, act := new(*m), fn
 			if taken[m.ID] || refused[m.ID] && otherwise != nil {
@@ -139,12 +139,12 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 			} else if err != nil {
 				return nil, nil, err
 			}
-			bases, change.Update = append(bases, &wanted{base: base}), append(change.Update, m)
+			bases, change.Update = append(bases, &plannedDate{base: base}), append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
 			return nil, nil, errUnchanged
 		}
-		series.tellDecision(change.Update, ms, by, s.clock())
+		series.notifyDecisions(change.Update, ms, by, s.clock())
 		return change, bases, nil
 	}, func(e *PolicyError) {
 		for _, id := range e.Meetings {
@@ -159,7 +159,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 
 // cannotTake are those of the requests that do not hold what they ask for and find it taken.
 func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepared) (map[ID]bool, error) {
-	var wanted []Occupancy
+	var plannedDate []Occupancy
 	var of, all []ID
 	for _, m := range waiting {
 		all = append(all, m.ID)
@@ -168,14 +168,14 @@ func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepa
 			needs = m.keeping(c.occupancies(look(m).rooms), c.Slot)
 		}
 		for _, o := range beyond(needs, m.takes()) {
-			wanted, of = append(wanted, o), append(of, m.ID)
+			plannedDate, of = append(plannedDate, o), append(of, m.ID)
 		}
 	}
 	cannot := map[ID]bool{}
-	if len(wanted) == 0 {
+	if len(plannedDate) == 0 {
 		return cannot, nil
 	}
-	taken, err := s.store.Taken(ctx, wanted, all)
+	taken, err := s.store.Taken(ctx, plannedDate, all)
 	at := s.clock()
 	for i, with := range taken {
 		if len(unlapsed(with, at)) > 0 {
@@ -185,10 +185,10 @@ func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepa
 	return cannot, err
 }
 
-// tellDecision notifies people once of what was decided on several dates. It notifies the organizer
+// notifyDecisions notifies people once of what was decided on several dates. It notifies the organizer
 // of each kind of decision, the attendees of all dates, and the approvers of one request. all are
 // the series' meetings: its calendars also show dates that were approved before.
-func (s *Series) tellDecision(decided, all []*Meeting, by Actor, at time.Time) {
+func (s *Series) notifyDecisions(decided, all []*Meeting, by Actor, at time.Time) {
 	s.decideTogether(decided, by)
 	var confirmed, asked []*Meeting
 	for _, m := range decided {

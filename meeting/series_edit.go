@@ -21,7 +21,7 @@ func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		return nil, err
 	}
 	var unchanged *Series
-	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
 			return nil, nil, err
@@ -65,7 +65,7 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	if err != nil {
 		return nil, err
 	}
-	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	return s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		f := SeriesFields{Scope: scope, From: from}
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	r, err := s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
 			return nil, nil, err
@@ -104,7 +104,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 }
 
 // cancel calls off what the change concerns.
-func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
+func (e *revision) cancel(reason string) (*SeriesChange, []*plannedDate, error) {
 	series := e.before.clone()
 	series.UpdatedAt = e.at
 	dates := e.concerned()
@@ -113,13 +113,13 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 		if !series.CancelledAt.IsZero() {
 			state = Cancelled
 		}
-		return nil, nil, &StateError{State: state, Wanted: "cancel"}
+		return nil, nil, &StateError{State: state, Action: "cancel"}
 	}
 	if e.from.IsZero() {
 		series.CancelledAt = e.at
 	}
 	e.change.Series = series
-	var planned []*wanted
+	var planned []*plannedDate
 	for _, seen := range dates {
 		m := snapshotOf(seen)
 		if err := m.Cancel(reason, e.by, e.at); err != nil {
@@ -129,7 +129,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 		m.throughSeries(reason)
 		m.notices = e.personal(own)
 		e.change.Update = append(e.change.Update, m)
-		planned = append(planned, &wanted{date: recurrence.Date{Slot: seen.Slot}, base: seen})
+		planned = append(planned, &plannedDate{date: recurrence.Date{Slot: seen.Slot}, base: seen})
 	}
 	to := series.Attendees
 	if !slices.ContainsFunc(dates, func(m *Meeting) bool { return m.Status == Confirmed }) {
@@ -140,7 +140,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*wanted, error) {
 }
 
 // add makes the meeting of a date.
-func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []*wanted, error) {
+func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []*plannedDate, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)
 	}
@@ -157,7 +157,7 @@ func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []
 	}
 	for _, m := range e.all {
 		if !m.OriginalStart.IsZero() && m.OriginalWall.Equal(d.Wall) && !m.gone() {
-			return nil, nil, &StateError{State: m.EffectiveStatus(e.at), Wanted: "add the date"}
+			return nil, nil, &StateError{State: m.EffectiveStatus(e.at), Action: "add the date"}
 		}
 	}
 	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
@@ -171,12 +171,12 @@ func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []
 	if len(rooms) < len(series.RoomIDs) {
 		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
-	w := &wanted{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
-	e.dates = []*wanted{w}
-	if err := e.judge(ctx, e.dates); err != nil {
+	w := &plannedDate{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
+	e.dates = []*plannedDate{w}
+	if err := e.validate(ctx, e.dates); err != nil {
 		return nil, nil, err
 	}
-	if w.why != nil {
+	if w.skip != nil {
 		return nil, nil, &SeriesConflictError{Dates: skipped(e.dates)}
 	}
 	e.change.Series = series

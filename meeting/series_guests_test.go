@@ -65,18 +65,18 @@ func TestSeries_guestsOfSingleDates(t *testing.T) {
 			if _, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{Attendees: &guests}); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "invited", w.told(), []string{"invitation " + extra})
+			same(t, "invited", w.notified(), []string{"invitation " + extra})
 			tt.change(w, t, r)
-			var told []string
+			var notified []string
 			for _, n := range w.store.notices {
 				if n.To.Email != extra {
 					continue
 				}
-				told = append(told, string(n.Kind))
+				notified = append(notified, string(n.Kind))
 				same(t, "of a series", n.Facts.Series != nil, tt.series)
 			}
-			slices.Sort(told)
-			same(t, "told", told, tt.want)
+			slices.Sort(notified)
+			same(t, "told", notified, tt.want)
 		})
 	}
 }

@@ -64,7 +64,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		default: // it was changed individually, or is no longer a date of the rule
 			d = recurrence.Date{Wall: m.wall(zone), Slot: clock.Slot{Start: m.place()}}
 		}
-		w := &wanted{date: d, base: m}
+		w := &plannedDate{date: d, base: m}
 		if stays {
 			w.terms = e.revised(m, was, target, before[key], d.Slot, terms.Rooms, rooms)
 		} else {
@@ -83,7 +83,7 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 	}
 	e.leaving = e.gone
 	e.appear(target, terms, before, after, settled, ruled)
-	slices.SortFunc(e.dates, func(a, b *wanted) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) })
+	slices.SortFunc(e.dates, func(a, b *plannedDate) int { return a.terms.Slot.Start.Compare(b.terms.Slot.Start) })
 	return nil
 }
 
@@ -126,10 +126,10 @@ func (e *revision) appear(target *Series, terms Terms, before, after map[string]
 		if settled[key] || known && !ruled || !d.Slot.Start.After(e.at) || d.Wall.Before(e.from) {
 			continue
 		}
-		if slices.ContainsFunc(e.dates, func(w *wanted) bool { return w.base != nil && w.base.OriginalWall.Equal(d.Wall) }) {
+		if slices.ContainsFunc(e.dates, func(w *plannedDate) bool { return w.base != nil && w.base.OriginalWall.Equal(d.Wall) }) {
 			continue
 		}
-		e.dates = append(e.dates, &wanted{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
+		e.dates = append(e.dates, &plannedDate{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
 	}
 }
 
@@ -164,7 +164,7 @@ func (m *Meeting) isAt(d recurrence.Date, s *Series) bool {
 
 // revised are the terms of one date: what was as at the series becomes what it is there now.
 // Zero slots leave the time alone.
-func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Date, after clock.Slot, wanted []*Room, rooms map[int64]*Room) Terms {
+func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Date, after clock.Slot, plannedDate []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
 		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,
@@ -181,8 +181,8 @@ func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Da
 	if timed && e.retimes() && !after.Start.IsZero() {
 		t.Slot = after
 	}
-	if placed && len(wanted) > 0 {
-		t.Rooms = wanted
+	if placed && len(plannedDate) > 0 {
+		t.Rooms = plannedDate
 	} else {
 		for _, id := range m.RoomIDs {
 			if r := rooms[id]; r != nil {
@@ -208,8 +208,8 @@ func (m *Meeting) leftBehind() bool {
 	if r := m.Request; r != nil {
 		return r.Change != nil && r.Change.Series
 	}
-	v := m.Approval.Verdict
-	return v != nil && v.Series && v.Decision == Rejected
+	v := m.Approval.Decision
+	return v != nil && v.Series && v.Result == Rejected
 }
 
 // follow makes a field that is as it was at the series what it is there now.

@@ -26,7 +26,7 @@ type revision struct {
 	from   time.Time  // the first date it concerns, as clocks show it; zero: all
 	fromAt time.Time  // when that begins
 	change *SeriesChange
-	dates  []*wanted
+	dates  []*plannedDate
 
 	gone, kept []*Meeting // dropped; changed or not, but there
 	asked      []*Meeting // that became a request, or have one for a move
@@ -116,7 +116,7 @@ func (m *Meeting) place() time.Time {
 // be saved of it.
 func (e *revision) plan(ctx context.Context) error {
 	if !e.before.CancelledAt.IsZero() { // until a date is added again
-		return &StateError{State: Cancelled, Wanted: "change"}
+		return &StateError{State: Cancelled, Action: "change"}
 	}
 	first, target, err := e.parts()
 	if err != nil {
@@ -144,24 +144,24 @@ func (e *revision) plan(ctx context.Context) error {
 		return err
 	}
 	if len(e.dates)+len(e.gone) == 0 {
-		return &StateError{State: Ended, Wanted: "change"}
+		return &StateError{State: Ended, Action: "change"}
 	}
 	if err := e.choose(ctx, e.fields.Choices, clock.ZoneOrUTC(target.Timezone), e.dates); err != nil {
 		return err
 	}
-	if err := e.judge(ctx, e.dates); err != nil {
+	if err := e.validate(ctx, e.dates); err != nil {
 		return err
 	}
 	if err := e.settle(ctx, target); err != nil {
 		return err
 	}
-	if err := e.verdict(e.dates); err != nil {
+	if err := e.conflictError(e.dates); err != nil {
 		return err
 	}
 	if len(e.change.Create) == 0 && !e.touched(was, target) {
 		return errUnchanged
 	}
-	e.tell(was, first, target)
+	e.notifyChange(was, first, target)
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (e *revision) parts() (first, target *Series, err error) {
 		return !d.Wall.Before(e.from) && !e.begins(d).Before(e.at)
 	})
 	if i < 0 {
-		return nil, nil, &StateError{State: Ended, Wanted: "change"}
+		return nil, nil, &StateError{State: Ended, Action: "change"}
 	}
 	e.from, e.fromAt = dates[i].Wall, e.begins(dates[i])
 	first, second := e.before.split(dates[i], e.at)
@@ -227,10 +227,10 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 	return err
 }
 
-func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) error {
+func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series) error {
 	m := snapshotOf(w.base)
 	t := w.terms
-	if w.why != nil { // it keeps its time and rooms
+	if w.skip != nil { // it keeps its time and rooms
 		t.Slot, t.Rooms = m.Slot, nil
 		for _, id := range m.RoomIDs {
 			t.Rooms = append(t.Rooms, &Room{Room: policy.Room{ID: id}})
@@ -240,7 +240,7 @@ func (e *revision) settleOne(ctx context.Context, w *wanted, target *Series) err
 		}
 	}
 	var plan ApprovalPlan
-	if w.why == nil {
+	if w.skip == nil {
 		var err error
 		if plan, err = e.approvalPlan(ctx, t.Rooms); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 )
 
 // Everyone whom the change concerns is notified, once for each series.
-func (e *revision) tell(was, first, target *Series) {
+func (e *revision) notifyChange(was, first, target *Series) {
 	now := append(slices.Clone(e.kept), e.change.Create...)
 	confirmed, _ := byState(now)
 	stay, added, removed := split(was.Attendees, target.Attendees)
@@ -32,7 +32,7 @@ func (e *revision) tell(was, first, target *Series) {
 		visible, calendar = true, confirmed
 		more = e.splitting(PartGoesOn)
 		if len(confirmed) > 0 {
-			e.tellEnd(first, stayed, confirmed, everybody)
+			e.notifyEnd(first, stayed, confirmed, everybody)
 		}
 		e.replaceSingle(first, added)
 	}
@@ -58,10 +58,10 @@ func (e *revision) tell(was, first, target *Series) {
 	}
 }
 
-// tellEnd notifies people that the series ends before the dates that continue as a new series. It
+// notifyEnd notifies people that the series ends before the dates that continue as a new series. It
 // lists their upcoming dates that stay, or else their past dates. Anyone without such dates is
 // notified that the series is canceled.
-func (e *revision) tellEnd(first *Series, left, goOn []*Meeting, to []Person) {
+func (e *revision) notifyEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
 	t := seriesNotice{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
 	for _, m := range goOn { // as long as the other mail is of use

@@ -17,7 +17,7 @@ type substitutes struct {
 }
 
 type roomOfDate struct {
-	date *wanted
+	date *plannedDate
 	room int64
 }
 
@@ -34,9 +34,9 @@ func newSubstitutes() substitutes {
 // findOthers looks for other rooms for the dates that cannot be. Of those at the same site
 // that are as good as the room wanted it takes the one with the fewest places left over, the
 // first by name of equal ones.
-func (p *planner) findOthers(ctx context.Context, dates []*wanted) error {
+func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
 	for _, w := range dates {
-		if w.why == nil || !w.room {
+		if w.skip == nil || !w.room {
 			continue
 		}
 		rooms, err := p.replaced(ctx, w, dates)
@@ -45,10 +45,10 @@ func (p *planner) findOthers(ctx context.Context, dates []*wanted) error {
 		}
 		changed := w.terms
 		changed.Rooms = rooms
-		if rooms == nil || changed.accept(changed.broken(w.base, p.conf.Limits, p.at), p.override) != nil {
+		if rooms == nil || changed.accept(changed.violations(w.base, p.conf.Limits, p.at), p.override) != nil {
 			continue
 		}
-		w.terms, w.why, w.other = changed, nil, true
+		w.terms, w.skip, w.other = changed, nil, true
 		p.leave(w)
 		p.keep(w)
 		p.take(w)
@@ -58,7 +58,7 @@ func (p *planner) findOthers(ctx context.Context, dates []*wanted) error {
 
 // replaced are the rooms of a date with others in place of those it cannot have; nil if there
 // are none. Each gets its best, unless a later one would find none then.
-func (p *planner) replaced(ctx context.Context, w *wanted, dates []*wanted) ([]*Room, error) {
+func (p *planner) replaced(ctx context.Context, w *plannedDate, dates []*plannedDate) ([]*Room, error) {
 	var blocked []int
 	for i, r := range w.terms.Rooms {
 		is, err := p.blocked(ctx, w, r, dates)
@@ -91,8 +91,8 @@ func (p *planner) replaced(ctx context.Context, w *wanted, dates []*wanted) ([]*
 }
 
 // blocked reports whether this room is why the date cannot be.
-func (p *planner) blocked(ctx context.Context, w *wanted, r *Room, dates []*wanted) (bool, error) {
-	if slices.ContainsFunc(w.why.Conflicts, func(o Occupancy) bool { return o.RoomID == r.ID }) {
+func (p *planner) blocked(ctx context.Context, w *plannedDate, r *Room, dates []*plannedDate) (bool, error) {
+	if slices.ContainsFunc(w.skip.Conflicts, func(o Occupancy) bool { return o.RoomID == r.ID }) {
 		return true, nil
 	}
 	if p.override != nil {
@@ -102,7 +102,7 @@ func (p *planner) blocked(ctx context.Context, w *wanted, r *Room, dates []*want
 }
 
 // refused reports whether the room's rules, quotas included, do not let the date be there.
-func (p *planner) refused(ctx context.Context, w *wanted, r *Room, dates []*wanted) (bool, error) {
+func (p *planner) refused(ctx context.Context, w *plannedDate, r *Room, dates []*plannedDate) (bool, error) {
 	wish := policy.Proposal{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
 	if len(r.Check(wish, p.conf.Limits)) > 0 {
 		return true, nil
@@ -113,7 +113,7 @@ func (p *planner) refused(ctx context.Context, w *wanted, r *Room, dates []*want
 
 // choices are the first n rooms, the best first, that the date may have in place of r. fits says
 // of the rooms looked at for this date whether it may have them.
-func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, fits map[int64]bool, dates []*wanted) ([]*Room, error) {
+func (p *planner) choices(ctx context.Context, w *plannedDate, r *Room, n int, fits map[int64]bool, dates []*plannedDate) ([]*Room, error) {
 	all, err := p.equals(ctx, r, len(w.terms.Attendees))
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (p *planner) choices(ctx context.Context, w *wanted, r *Room, n int, fits m
 
 // findFitting sets of rooms that were not looked at yet whether the date may have them: nobody has
 // them at its time, neither now nor by this plan, and their rules let it.
-func (p *planner) findFitting(ctx context.Context, w *wanted, rooms []*Room, fits map[int64]bool, dates []*wanted) error {
+func (p *planner) findFitting(ctx context.Context, w *plannedDate, rooms []*Room, fits map[int64]bool, dates []*plannedDate) error {
 	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := fits[r.ID]; return known })
 	if err := p.lookUpTaken(ctx, w, rooms, dates); err != nil {
 		return err
@@ -162,14 +162,14 @@ const lookUpAtOnce = 5000
 
 // lookUpTaken looks up which of the rooms others have at the date's time, and in the same statement
 // at the times of the dates that are still to be settled: they mostly need the same rooms.
-func (p *planner) lookUpTaken(ctx context.Context, w *wanted, rooms []*Room, dates []*wanted) error {
+func (p *planner) lookUpTaken(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) error {
 	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := p.substitutes.taken[roomOfDate{w, r.ID}]; return known })
 	if len(rooms) == 0 {
 		return nil
 	}
 	var asked []Occupancy
-	var of []*wanted
-	ask := func(w *wanted) {
+	var of []*plannedDate
+	ask := func(w *plannedDate) {
 		for _, o := range w.occupancies(rooms) {
 			asked, of = append(asked, o), append(of, w)
 		}
@@ -179,7 +179,7 @@ func (p *planner) lookUpTaken(ctx context.Context, w *wanted, rooms []*Room, dat
 		if len(asked)+len(rooms) > lookUpAtOnce {
 			break
 		}
-		if later.why != nil && later.room {
+		if later.skip != nil && later.room {
 			ask(later)
 		}
 	}

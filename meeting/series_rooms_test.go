@@ -31,7 +31,7 @@ func (w *world) take(t *testing.T, day string, rooms ...*Room) {
 // the wanted one does, and takes the date by its own rules. Of several the smallest, then the
 // first by name.
 func TestSeries_otherRoomIsAsGood(t *testing.T) {
-	wanted := RoomFields{Name: new("Wanted"), Capacity: new(8), Features: &[]string{"video"}}
+	plannedDate := RoomFields{Name: new("Wanted"), Capacity: new(8), Features: &[]string{"video"}}
 	good := RoomFields{Name: new("Good"), Capacity: new(10), Features: &[]string{"screen", "video"}}
 	for name, c := range map[string]struct {
 		change func(w *world, t *testing.T, f *RoomFields)
@@ -62,7 +62,7 @@ func TestSeries_otherRoomIsAsGood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			room := w.room(t, wanted)
+			room := w.room(t, plannedDate)
 			w.room(t, RoomFields{Name: new("Large"), Capacity: new(20), Features: &[]string{"video"}})
 			f := good
 			c.change(w, t, &f)
@@ -117,7 +117,7 @@ func TestAssign(t *testing.T) {
 }
 
 // A date that cannot be takes nothing of a quota, and one in another room nothing of the
-// wanted one's.
+// plannedDate one's.
 func TestSeries_quotas(t *testing.T) {
 	for _, c := range []struct {
 		on   OnConflict
@@ -177,14 +177,14 @@ func TestSeries_moveThatWaitsIsInTheWay(t *testing.T) {
 // Other rooms are looked up for all dates of a series together, not for each date and room.
 func TestSeries_otherRoomsAreLookedUpTogether(t *testing.T) {
 	w := newWorld(t)
-	var wanted []*Room
+	var plannedDate []*Room
 	for range 6 {
-		wanted = append(wanted, w.room(t, RoomFields{Name: new(fmt.Sprint("Room ", w.store.last)), Capacity: new(8)}))
+		plannedDate = append(plannedDate, w.room(t, RoomFields{Name: new(fmt.Sprint("Room ", w.store.last)), Capacity: new(8)}))
 	}
 	for range 30 {
 		w.room(t, RoomFields{Name: new(fmt.Sprint("Room ", w.store.last)), Capacity: new(8)})
 	}
-	f := w.weekly("FREQ=DAILY;COUNT=8", wanted...)
+	f := w.weekly("FREQ=DAILY;COUNT=8", plannedDate...)
 	w.bookSeries(t, w.bob, f)
 	f.OnConflict = OtherRoom
 	w.store.lookUps = 0

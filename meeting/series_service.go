@@ -40,7 +40,7 @@ func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (
 // BookSeries makes a series with a meeting for each of its dates, all or none but those that
 // are skipped. What the plan found free may be taken when it is saved: then it is made anew.
 func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
-	return s.carryOut(ctx, by, func() (*SeriesChange, []*wanted, error) {
+	return s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		c, dates, err := s.planSeries(ctx, by, f)
 		if err == nil && len(c.Create) == 0 { // all would be skipped
 			err = &SeriesConflictError{Dates: skipped(dates)}
@@ -50,13 +50,13 @@ func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 }
 
 // carryOut plans a change and saves it.
-func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesChange, []*wanted, error)) (*SeriesResult, error) {
+func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesChange, []*plannedDate, error)) (*SeriesResult, error) {
 	return s.carryOutWithin(ctx, by, plan, func(*PolicyError) {})
 }
 
 // carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: exceeds is called
 // with it before the change is planned anew.
-func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*SeriesChange, []*wanted, error), exceeds func(*PolicyError)) (*SeriesResult, error) {
+func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*SeriesChange, []*plannedDate, error), exceeds func(*PolicyError)) (*SeriesResult, error) {
 	for try := 1; ; try++ {
 		c, dates, err := plan()
 		if err != nil {
@@ -100,28 +100,28 @@ func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*Se
 
 // settleFor settles what has lapsed in the way of a change that was planned.
 func (s *Service) settleFor(ctx context.Context, c *SeriesChange) error {
-	wanted, _ := c.wants()
-	return s.settle(ctx, wanted)
+	plannedDate, _ := c.wants()
+	return s.settle(ctx, plannedDate)
 }
 
 // wants is what a change that was planned takes, and the meetings that are there and do.
-func (c *SeriesChange) wants() (wanted []Occupancy, by []ID) {
+func (c *SeriesChange) wants() (plannedDate []Occupancy, by []ID) {
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
-		wanted = append(append(wanted, m.Occupied...), m.asked...)
+		plannedDate = append(append(plannedDate, m.Occupied...), m.requested...)
 		if r := m.Request; r != nil && r.Change != nil {
-			wanted = append(wanted, r.Change.Held...)
+			plannedDate = append(plannedDate, r.Change.Held...)
 		}
 		if m.ID != 0 {
 			by = append(by, m.ID)
 		}
 	}
-	return wanted, by
+	return plannedDate, by
 }
 
 // conflicts are what is in the way of a change that was planned.
 func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, error) {
-	wanted, by := c.wants()
-	taken, err := s.store.Taken(ctx, wanted, by)
+	plannedDate, by := c.wants()
+	taken, err := s.store.Taken(ctx, plannedDate, by)
 	var found []Occupancy
 	for _, os := range taken {
 		found = union(found, os)
@@ -130,7 +130,7 @@ func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, 
 }
 
 // result of the change, or of its plan.
-func (c *SeriesChange) result(dates []*wanted, saved bool) *SeriesResult {
+func (c *SeriesChange) result(dates []*plannedDate, saved bool) *SeriesResult {
 	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved}
 	if c.Split != nil {
 		r.Previous = c.Series
@@ -148,7 +148,7 @@ func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before ma
 }
 
 // planSeries plans a new series. With a [*SeriesConflictError] comes what could be saved of it.
-func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesChange, []*wanted, error) {
+func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesChange, []*plannedDate, error) {
 	p, err := s.planner(ctx, by, &f)
 	if err != nil {
 		return nil, nil, err
@@ -165,14 +165,14 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 		return nil, nil, err
 	}
 	p.onConflict = f.OnConflict
-	var dates []*wanted
+	var dates []*plannedDate
 	for _, d := range series.Dates() {
-		dates = append(dates, &wanted{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
+		dates = append(dates, &plannedDate{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
 	}
 	if err := p.choose(ctx, f.Choices, clock.ZoneOrUTC(series.Timezone), dates); err != nil {
 		return nil, nil, err
 	}
-	if err := p.judge(ctx, dates); err != nil {
+	if err := p.validate(ctx, dates); err != nil {
 		return nil, nil, err
 	}
 	c := &SeriesChange{Series: series}
@@ -180,15 +180,15 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 		return nil, nil, err
 	}
 	series.notifyBooked(c.Create, by, p.at)
-	return c, dates, p.verdict(dates)
+	return c, dates, p.conflictError(dates)
 }
 
 // book makes the meetings of new dates that can be booked. A request for several dates is decided
 // at once: all wait until the same time, and people are notified of them once.
-func (p *planner) book(ctx context.Context, dates []*wanted) ([]*Meeting, error) {
+func (p *planner) book(ctx context.Context, dates []*plannedDate) ([]*Meeting, error) {
 	var made []*Meeting
 	for _, w := range dates {
-		if w.base != nil || w.why != nil {
+		if w.base != nil || w.skip != nil {
 			continue
 		}
 		plan, err := p.approvalPlan(ctx, w.terms.Rooms)
@@ -283,7 +283,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	if err != nil {
 		return nil, err
 	}
-	viewer, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	viewer, rooms, err := s.roomsForView(ctx, by, series.sample())
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 // seesSeries is nil if the actor sees the series or one of its dates. Else it is unknown to them.
 func (s *Service) seesSeries(ctx context.Context, by Actor, series *Series, dates []*Meeting) error {
 	all := append([]*Meeting{series.sample()}, dates...)
-	viewer, rooms, err := s.roomsToJudge(ctx, by, all...)
+	viewer, rooms, err := s.roomsForView(ctx, by, all...)
 	if err == nil && !slices.ContainsFunc(all, func(m *Meeting) bool { return viewer.MaySee(m, rooms) }) {
 		err = ErrNotFound
 	}
@@ -329,7 +329,7 @@ func (s *Service) seesSeries(ctx context.Context, by Actor, series *Series, date
 // refuse is the error of an actor who may not change the series. One that they may not see is
 // unknown to them.
 func (s *Service) refuse(ctx context.Context, by Actor, series *Series) error {
-	viewer, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	viewer, rooms, err := s.roomsForView(ctx, by, series.sample())
 	if err != nil {
 		return err
 	}
@@ -393,7 +393,7 @@ func (m *Meeting) gone() bool { return m.Status == Cancelled || m.Status == Reje
 
 // showSeries is the series as the actor may see it.
 func (s *Service) showSeries(ctx context.Context, by Actor, series *Series) (*Series, error) {
-	by, rooms, err := s.roomsToJudge(ctx, by, series.sample())
+	by, rooms, err := s.roomsForView(ctx, by, series.sample())
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (w *world) bookSeries(t *testing.T, by Actor, f SeriesFields) *SeriesResult
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.told()
+	w.notified()
 	return r
 }
 
@@ -68,7 +68,7 @@ func TestSeries_fieldsThatDifferStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := w.room(t, RoomFields{Name: new("Third")})
-	w.told()
+	w.notified()
 	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{
 		Title: new("Renamed"), Description: new("All"), RoomIDs: &[]int64{third.ID},
 		Attendees: &[]Person{{Email: "guest@example.net"}, {Email: "new@example.net"}}, // bob leaves
@@ -92,7 +92,7 @@ func TestSeries_fieldsThatDifferStay(t *testing.T) {
 		{"Renamed", "Third", all}, {"Special", "Third", []string{"extra@example.net", "new@example.net"}},
 		{"Renamed", "Other", all}, {"Renamed", "Third", all},
 	})
-	same(t, "told", w.told(), []string{
+	same(t, "told", w.notified(), []string{
 		"cancellation bob@example.org", "change extra@example.net", "change guest@example.net", "invitation new@example.net",
 	})
 }
@@ -200,7 +200,7 @@ func TestSeries_approval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "told of a request", w.told(), []string{"approval_request mona@example.org"})
+	same(t, "told of a request", w.notified(), []string{"approval_request mona@example.org"})
 	for _, m := range r.Meetings {
 		if m.Status != Pending || !m.Approval.Deadline.Equal(r.Meetings[0].Approval.Deadline) {
 			t.Errorf("%s until %v", m.Status, m.Approval.Deadline)
@@ -209,7 +209,7 @@ func TestSeries_approval(t *testing.T) {
 	if _, err := w.Approve(t.Context(), w.mona, r.Meetings[1].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
+	w.notified()
 	own := w.bookSeries(t, w.mona, SeriesFields{Fields: Fields{
 		Title: new("Own"), RoomIDs: new(ids([]*Room{w.board})), Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00")),
 	}, Rule: new("FREQ=DAILY;COUNT=2")})
@@ -289,8 +289,8 @@ func (w *world) dates() []int64 {
 
 func TestSeries_requestsEndTogether(t *testing.T) {
 	for _, tt := range []struct {
-		to   Status
-		told []string
+		to       Status
+		notified []string
 	}{
 		{Rejected, []string{"decision bob@example.org"}},
 		{Confirmed, []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"}},
@@ -312,7 +312,7 @@ func TestSeries_requestsEndTogether(t *testing.T) {
 		for _, count := range w.dates() {
 			same(t, "dates", count, 3)
 		}
-		same(t, "told", w.told(), tt.told)
+		same(t, "told", w.notified(), tt.notified)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestSeries_requestsEndAsFarAsTheyCan(t *testing.T) {
 	taken := w.fields(0, hall)
 	taken.Start, taken.End = new(clock.Parse("2027-02-18T10:00:00+01:00")), new(clock.Parse("2027-02-18T11:00:00+01:00"))
 	w.book(t, w.mona, taken)
-	w.told()
+	w.notified()
 	for i, want := range []Status{Confirmed, Rejected, Confirmed} {
 		m := r.Meetings[i]
 		if _, err := w.ExpireApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
@@ -334,7 +334,7 @@ func TestSeries_requestsEndAsFarAsTheyCan(t *testing.T) {
 		}
 		same(t, "status", w.store.meetings[m.ID].Status, want)
 	}
-	same(t, "told", w.told(), []string{"decision bob@example.org", "decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
+	same(t, "told", w.notified(), []string{"decision bob@example.org", "decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
 }
 
 // Whatever becomes of the first date, the others are reminded of, escalated and decided.
@@ -348,7 +348,7 @@ func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), w.bob, r.Meetings[0].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
+	w.notified()
 
 	for _, m := range r.Meetings {
 		if _, err := w.RemindApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
@@ -356,14 +356,14 @@ func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
 		}
 	}
 	same(t, "dates", w.dates(), []int64{2})
-	same(t, "reminded", w.told(), []string{"approval_reminder mona@example.org"})
+	same(t, "reminded", w.notified(), []string{"approval_reminder mona@example.org"})
 	for _, m := range r.Meetings {
 		if _, err := w.EscalateApprovals(t.Context(), Ref{m.ID, m.Request.Number}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same(t, "dates", w.dates(), []int64{2})
-	same(t, "escalated", w.told(), []string{"escalation root@example.org"})
+	same(t, "escalated", w.notified(), []string{"escalation root@example.org"})
 	for _, m := range r.Meetings[1:] {
 		if now := w.store.meetings[m.ID]; now.Request.EscalatedAt.IsZero() {
 			t.Error("a date was not escalated")
@@ -381,7 +381,7 @@ func TestSeries_requestsOutliveTheFirstDate(t *testing.T) {
 	same(t, "dates", w.look(t, r.Series.ID), []string{
 		"02-11 10:00 Weekly cancelled", "02-18 10:00 Weekly confirmed", "02-25 10:00 Weekly confirmed",
 	})
-	same(t, "told", w.told(), []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
+	same(t, "told", w.notified(), []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
 	linked, decided, err = w.DecideByLink(t.Context(), link, false, "")
 	if err != nil || decided || linked.State != LinkDecided || len(linked.Dates) != 2 {
 		t.Errorf("a second time: %+v, %v, %v", linked, decided, err)
@@ -402,7 +402,7 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 			}
 		}
 		change(Fields{RoomIDs: &[]int64{w.board.ID}, Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00"))})
-		w.told()
+		w.notified()
 		if refused {
 			if _, err := w.RejectSeries(t.Context(), w.mona, r.Series.ID, nil, ""); err != nil {
 				t.Fatal(err)
@@ -411,7 +411,7 @@ func TestSeries_movesAfterARefusal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.told()
+		w.notified()
 		change(Fields{Title: new("Renamed")})
 		for _, n := range w.store.notices {
 			if len(n.Facts.Series.Dates) == 3 && !refused && !slices.Equal(n.Facts.Rooms, []string{w.desk.Name}) {

@@ -44,7 +44,7 @@ func TestService_booksAndTells(t *testing.T) {
 	same(t, "timezone", m.Timezone, "Europe/Berlin")
 	same(t, "rooms", m.RoomNames, []string{"Desk"})
 	same(t, "history", w.actions(m.ID), []Action{ActionCreated})
-	same(t, "told", w.told(), []string{"invitation bob@example.org", "invitation guest@example.net"})
+	same(t, "told", w.notified(), []string{"invitation bob@example.org", "invitation guest@example.net"})
 	bob := m.Attendees[0]
 	if bob.UserID != w.bob.ID || bob.Name != "bob" || bob.Phone != "" || bob.Role != "" {
 		t.Errorf("attendee was not completed from the directory: %+v", bob)
@@ -137,10 +137,10 @@ func TestService_takesAllRoomsOrNone(t *testing.T) {
 
 func TestService_approval(t *testing.T) {
 	tests := []struct {
-		name   string
-		decide func(*world, ID) (*Meeting, error)
-		want   Status
-		told   []string
+		name     string
+		decide   func(*world, ID) (*Meeting, error)
+		want     Status
+		notified []string
 	}{
 		{"approved by the room's approver", func(w *world, id ID) (*Meeting, error) {
 			return w.Approve(context.Background(), w.mona, id, nil, "fine")
@@ -161,7 +161,7 @@ func TestService_approval(t *testing.T) {
 			m := w.book(t, w.ann, w.fields(48*time.Hour, w.board, w.desk))
 			same(t, "status", m.Status, Pending)
 			same(t, "deadline", m.Approval.Deadline, w.at.Add(24*time.Hour))
-			same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+			same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 			if _, err := w.Approve(t.Context(), w.ann, m.ID, nil, ""); !errors.Is(err, ErrForbidden) {
 				t.Errorf("a member approved: %v", err)
 			}
@@ -173,7 +173,7 @@ func TestService_approval(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, "status", m.Status, tt.want)
-			same(t, "told", w.told(), tt.told)
+			same(t, "told", w.notified(), tt.notified)
 			if _, queued := w.queue["approval.expire:103"]; queued {
 				t.Error("the time-out still waits")
 			}
@@ -192,10 +192,10 @@ func TestService_whoMayDecideHasDecided(t *testing.T) {
 
 	// Mona decides for one of two rooms alone, and has agreed to that by booking.
 	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)})
-	w.told()
+	w.notified()
 	m = w.book(t, w.mona, w.fields(5*time.Hour, w.board, vault))
 	same(t, "status", m.Status, Pending)
-	same(t, "told", w.told(), []string{"approval_request root@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request root@example.org"})
 	same(t, "agreed", m.Request.Agreed, []Agreement{{Level: 1, UserID: w.mona.ID, Name: "mona", At: w.at, RoomIDs: []int64{w.board.ID}}})
 	_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, Pending)
@@ -222,7 +222,7 @@ func TestService_requestTimesOut(t *testing.T) {
 			if tt.taken {
 				w.book(t, w.mona, w.fields(48*time.Hour, w.board))
 			}
-			w.told()
+			w.notified()
 			w.at = m.Approval.Deadline
 			read, err := w.Meeting(t.Context(), w.ann, m.ID)
 			if err != nil {
@@ -238,7 +238,7 @@ func TestService_requestTimesOut(t *testing.T) {
 			read, _ = w.Meeting(t.Context(), w.ann, m.ID)
 			same(t, "status", read.Status, tt.want)
 			same(t, "reason", read.Approval.Reason, ReasonTimeout)
-			same(t, "told the organizer", w.told()[0], "decision ann@example.org")
+			same(t, "told the organizer", w.notified()[0], "decision ann@example.org")
 			if last := w.store.history[m.ID]; last[len(last)-1].Actor != Timer(JobExpire) {
 				t.Errorf("history says %+v", last[len(last)-1])
 			}
@@ -267,7 +267,7 @@ func TestService_approvingTakesTheRoom(t *testing.T) {
 func TestService_update(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	w.told()
+	w.notified()
 
 	t.Run("nothing new, no new version", func(t *testing.T) {
 		again, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Review"), Attendees: &[]Person{{Email: "bob@example.org"}, {Email: "guest@example.net", Name: "Guest"}}})
@@ -278,7 +278,7 @@ func TestService_update(t *testing.T) {
 		if err != nil || again.Version != 2 {
 			t.Errorf("version %d, %v", again.Version, err)
 		}
-		same(t, "told", w.told(), nil)
+		same(t, "told", w.notified(), nil)
 	})
 	t.Run("not by others, not on an old version", func(t *testing.T) {
 		if _, err := w.Update(t.Context(), w.bob, m.ID, nil, Fields{Title: new("X")}); !errors.Is(err, ErrForbidden) {
@@ -298,7 +298,7 @@ func TestService_update(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "start", moved.Slot.Start, w.at.Add(2*time.Hour)) // Berlin's 15:00
-		same(t, "told", w.told(), []string{
+		same(t, "told", w.notified(), []string{
 			"cancellation guest@example.net", "change ann@example.org", "change bob@example.org", "invitation new@example.net",
 		})
 		if got := w.queue["meeting.start:103"]; got.Version != 2 || !got.Due.Equal(moved.Slot.Start) {
@@ -349,7 +349,7 @@ func TestService_update(t *testing.T) {
 func TestService_movingIntoApproval(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	w.told()
+	w.notified()
 	m, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{w.board.ID}})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 	same(t, "rooms", m.RoomIDs, []int64{w.desk.ID})
 	same(t, "where to", m.Request.Change.RoomIDs, []int64{w.board.ID})
 	same(t, "deadline", m.Request.Deadline, m.Slot.Start)
-	same(t, "told", w.told(), []string{"approval_request mona@example.org"})
+	same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 	for _, id := range []string{"meeting.start:103", "meeting.end:103", "meeting.remind:103:start:900", "approval.expire:103"} {
 		if _, waits := w.queue[id]; !waits {
 			t.Errorf("%s does not wait", id)
@@ -369,7 +369,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "rooms", m.RoomIDs, []int64{w.board.ID})
-	same(t, "told", w.told(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
+	same(t, "told", w.notified(), []string{"change bob@example.org", "change guest@example.net", "decision ann@example.org"})
 	same(t, "history", w.actions(m.ID), []Action{ActionCreated, ActionChanged, ActionChanged})
 
 	// Whoever may decide moves it without asking.
@@ -382,7 +382,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 func TestService_cancelTellsTheInvited(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	w.told()
+	w.notified()
 	m, err := w.Cancel(t.Context(), w.root, m.ID, nil, "fire drill")
 	if err != nil {
 		t.Fatal(err)
@@ -391,7 +391,7 @@ func TestService_cancelTellsTheInvited(t *testing.T) {
 	if reason := w.store.notices[0].Facts.Reason; reason != "fire drill" {
 		t.Errorf("reason %q", reason)
 	}
-	same(t, "told", w.told(), []string{"cancellation ann@example.org", "cancellation bob@example.org", "cancellation guest@example.net"})
+	same(t, "told", w.notified(), []string{"cancellation ann@example.org", "cancellation bob@example.org", "cancellation guest@example.net"})
 	w.book(t, w.bob, w.fields(time.Hour, w.desk)) // the slot is free
 }
 

@@ -35,9 +35,9 @@ type Store interface {
 	DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*Room) error) error // [*InUseError] while meetings after at hold it; its history stays
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
-	// A meeting is saved only if its rooms' blackouts are those it was judged by
+	// A meeting is saved only if its rooms' blackouts are those it was checked against
 	// ([Meeting.CheckedClosures]; else [ErrRoomsChanged]), what it asks for without holding it is free
-	// ([Meeting.Asked]; else [*ConflictError]) and quotas allow it ([Meeting.Claims]; else
+	// ([Meeting.Requested]; else [*ConflictError]) and quotas allow it ([Meeting.Claims]; else
 	// [*PolicyError]), whoever saves another at the same time.
 
 	// CreateMeeting sets ID, versions and the notices' IDs: in place, in the slice that

@@ -16,7 +16,7 @@ import (
 
 // ExpireApprovals ends the requests of the given numbers, as was settled when they were made:
 // each is rejected, or approved if its rooms are free and open. The caller knows that their
-// deadlines have come. All dates of a series that were asked for with one of them end with it: those
+// deadlines have come. All dates of a series that were requested with one of them end with it: those
 // that cannot be approved are rejected.
 func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	expire := func(refuse bool) timer {
@@ -78,7 +78,7 @@ func (s *Service) RemindApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 		if m.Request.RemindAt.IsZero() {
 			return errUnchanged
 		}
-		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].askedWith(m) && r.dates[0].SeriesID == m.SeriesID })
+		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].requestedWith(m) && r.dates[0].SeriesID == m.SeriesID })
 		if i < 0 {
 			m.Remind(c.plan.Deciders[m.Request.Level-1], by, c.at)
 			return nil
@@ -177,9 +177,9 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, 
 	var requests []request
 	made := map[moment][]int{} // places in requests: those for other rooms are decided by others
 	find := func(m *Meeting) *request {
-		of := moment{m.SeriesID, m.Request.AskedAt.UnixMicro()}
+		of := moment{m.SeriesID, m.Request.RequestedAt.UnixMicro()}
 		for _, i := range made[of] {
-			if requests[i].dates[0].askedWith(m) {
+			if requests[i].dates[0].requestedWith(m) {
 				return &requests[i]
 			}
 		}
@@ -300,7 +300,7 @@ func (s *Service) onRequests(ctx context.Context, job string, refs []Ref, fn tim
 	by := Timer(job)
 	return s.onMeetings(ctx, refs, s.preparingDecisions, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
 		switch {
-		case m.Request == nil && m.Approval.Asked == ref.Version:
+		case m.Request == nil && m.Approval.Requested == ref.Version:
 			return Done, nil
 		case m.Request == nil || m.Request.Number != ref.Version:
 			return Stale, nil

@@ -43,8 +43,8 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 	}
 	terms, err := f.terms(nil, known)
 	ends, faults := waitUntil(until, terms, at)
-	if broken, ok := errors.AsType[*InvalidError](err); ok {
-		return nil, &InvalidError{Faults: append(broken.Faults, faults...)}
+	if violations, ok := errors.AsType[*InvalidError](err); ok {
+		return nil, &InvalidError{Faults: append(violations.Faults, faults...)}
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 	if len(faults) > 0 {
 		return nil, &InvalidError{Faults: faults}
 	}
-	if err := s.judge(ctx, by, &terms, nil, at); err != nil {
+	if err := s.validate(ctx, by, &terms, nil, at); err != nil {
 		return nil, err
 	}
 	if !terms.Slot.Start.After(at) {
@@ -157,7 +157,7 @@ func (s *Service) withdraw(ctx context.Context, by Actor, id int64, ifMatch *int
 // in returns nil if the wait is in one of the states at an instant.
 func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
 	if state := w.At(at).State; !slices.Contains(states, state) {
-		return &StateError{State: Status(state), Wanted: what}
+		return &StateError{State: Status(state), Action: what}
 	}
 	return nil
 }
@@ -281,13 +281,13 @@ func (s *Service) serveTogether(ctx context.Context, ws []*Wait) error {
 	})
 }
 
-// turnOf judges a wait by the rules as they are now, and makes its meeting unless it is to be offered.
+// turnOf checks a wait by the rules as they are now, and makes its meeting unless it is to be offered.
 func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Actor, offer bool, at time.Time) (*Meeting, error) {
 	owner, there := known.owners[w.Person.UserID]
 	if !there {
 		return nil, errInactive
 	}
-	terms, err := s.judgeWait(ctx, w, owner, known.of(w), at)
+	terms, err := s.validateWait(ctx, w, owner, known.of(w), at)
 	if err != nil {
 		return nil, err
 	}
@@ -450,7 +450,7 @@ func (s *Service) give(ctx context.Context, w *Wait, by Actor, may func(*Wait, t
 
 // meetingFor makes the meeting that somebody waits for, by the rules as they are now.
 func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Time) (*Meeting, error) {
-	owner, terms, err := s.wantedNow(ctx, w, at)
+	owner, terms, err := s.currentTerms(ctx, w, at)
 	if err != nil {
 		return nil, err
 	}
@@ -464,7 +464,7 @@ func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Tim
 
 // allowed returns an error that names what prevents an offer.
 func (s *Service) allowed(ctx context.Context, w *Wait) error {
-	owner, terms, err := s.wantedNow(ctx, w, s.clock())
+	owner, terms, err := s.currentTerms(ctx, w, s.clock())
 	if err != nil {
 		return err
 	}
@@ -480,8 +480,8 @@ func (s *Service) withinQuota(ctx context.Context, owner Actor, terms *Terms) er
 	return err
 }
 
-// wantedNow checks again what a person waits for.
-func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
+// currentTerms checks again what a person waits for.
+func (s *Service) currentTerms(ctx context.Context, w *Wait, at time.Time) (Actor, Terms, error) {
 	known, err := s.lookUpWaits(ctx, []*Wait{w})
 	if err != nil {
 		return Actor{}, Terms{}, err
@@ -490,17 +490,17 @@ func (s *Service) wantedNow(ctx context.Context, w *Wait, at time.Time) (Actor, 
 	if !there {
 		return owner, Terms{}, errInactive
 	}
-	terms, err := s.judgeWait(ctx, w, owner, known.of(w), at)
+	terms, err := s.validateWait(ctx, w, owner, known.of(w), at)
 	return owner, terms, err
 }
 
-func (s *Service) judgeWait(ctx context.Context, w *Wait, owner Actor, known known, at time.Time) (Terms, error) {
+func (s *Service) validateWait(ctx context.Context, w *Wait, owner Actor, known known, at time.Time) (Terms, error) {
 	f := w.Wished.fields()
 	terms, err := f.terms(nil, known)
 	if err != nil {
 		return terms, err
 	}
-	return terms, s.judge(ctx, owner, &terms, nil, at)
+	return terms, s.validate(ctx, owner, &terms, nil, at)
 }
 
 // ExpireWaits ends waits of the given versions that have timed out, or whose offers were not

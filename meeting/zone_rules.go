@@ -248,19 +248,19 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 	for settled := false; !settled; {
 		settled = true
 		moving := slices.DeleteFunc(slices.Clone(shifts), func(z *ZoneShift) bool { return !z.moves() })
-		var wanted []Occupancy
+		var plannedDate []Occupancy
 		var of []*ZoneShift
 		var except []ID
 		for _, z := range moving {
 			except = append(except, z.Meeting.ID)
 			for _, o := range z.occupied() {
-				wanted, of = append(wanted, o), append(of, z)
+				plannedDate, of = append(plannedDate, o), append(of, z)
 			}
 		}
-		if len(wanted) == 0 {
+		if len(plannedDate) == 0 {
 			return nil
 		}
-		taken, err := s.store.Taken(ctx, wanted, except)
+		taken, err := s.store.Taken(ctx, plannedDate, except)
 		if err != nil {
 			return fmt.Errorf("look up what is taken: %w", err)
 		}
@@ -274,15 +274,15 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 		if !settled {
 			continue
 		}
-		order := slices.SortedFunc(maps.Keys(maps.Collect(slices.All(wanted))), func(a, b int) int {
-			return cmp.Or(cmp.Compare(wanted[a].RoomID, wanted[b].RoomID), wanted[a].Slot.Start.Compare(wanted[b].Slot.Start), cmp.Compare(a, b))
+		order := slices.SortedFunc(maps.Keys(maps.Collect(slices.All(plannedDate))), func(a, b int) int {
+			return cmp.Or(cmp.Compare(plannedDate[a].RoomID, plannedDate[b].RoomID), plannedDate[a].Slot.Start.Compare(plannedDate[b].Slot.Start), cmp.Compare(a, b))
 		})
 		last := -1
 		for _, i := range order {
-			o := wanted[i]
-			if last >= 0 && wanted[last].RoomID == o.RoomID && wanted[last].Slot.Overlaps(o.Slot) { // of two that meet the later stays
+			o := plannedDate[i]
+			if last >= 0 && plannedDate[last].RoomID == o.RoomID && plannedDate[last].Slot.Overlaps(o.Slot) { // of two that meet the later stays
 				of[i].Obstacle, settled = ReasonTaken, false
-				of[i].Conflicts = append(of[i].Conflicts, wanted[last])
+				of[i].Conflicts = append(of[i].Conflicts, plannedDate[last])
 				continue
 			}
 			last = i
@@ -447,7 +447,7 @@ func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShif
 		return nil, ErrOutdated
 	}
 	if visible {
-		e.tell(series.clone(), target, target)
+		e.notifyChange(series.clone(), target, target)
 	}
 	return e.change, nil
 }

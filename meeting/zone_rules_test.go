@@ -196,13 +196,13 @@ func TestRebaseZones(t *testing.T) {
 				t.Errorf("history ends with %+v", last)
 			}
 		}
-		told := map[string]int{}
+		notified := map[string]int{}
 		for _, n := range w.store.notices {
 			if n.To.Email == "ann@example.org" && n.Kind == NoticeChange {
-				told[n.Facts.Title]++
+				notified[n.Facts.Title]++
 			}
 		}
-		same(t, "mails to the organizer", told, map[string]int{"Weekly": 1, "Review": 2})
+		same(t, "mails to the organizer", notified, map[string]int{"Weekly": 1, "Review": 2})
 		moved, left, err = w.RebaseZones(t.Context())
 		if err != nil || len(moved) != 0 || len(left) != 1 {
 			t.Errorf("again: moved %d, left %d: %v", len(moved), len(left), err)

@@ -36,7 +36,7 @@ func TestProblem(t *testing.T) {
 		{notify.ErrNotFound, `{"type":"urn:punctual:problem:not_found","title":"Not found","status":404,"code":"not_found"}`},
 		{delayjob.ErrNotFound, `{"type":"urn:punctual:problem:not_found","title":"Not found","status":404,"code":"not_found"}`},
 		{delayjob.ErrLeaseLost, `{"type":"urn:punctual:problem:lease_lost","title":"The lease is no longer held","status":409,"code":"lease_lost"}`},
-		{&meeting.StateError{State: meeting.Cancelled, Wanted: "approve"}, `{"type":"urn:punctual:problem:state_conflict","title":"Not possible in the current state","status":409,"detail":"cannot approve: it is cancelled","code":"state_conflict","state":"cancelled"}`},
+		{&meeting.StateError{State: meeting.Cancelled, Action: "approve"}, `{"type":"urn:punctual:problem:state_conflict","title":"Not possible in the current state","status":409,"detail":"cannot approve: it is cancelled","code":"state_conflict","state":"cancelled"}`},
 		{&notify.StateError{State: notify.Sent}, `{"type":"urn:punctual:problem:state_conflict","title":"Not possible in the current state","status":409,"detail":"The notification is sent.","code":"state_conflict","state":"sent"}`},
 		{&meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 3, Slot: clock.Slot{Start: at, End: at.Add(time.Hour)}}}},
 			`{"type":"urn:punctual:problem:room_conflict","title":"The room is taken","status":409,"code":"room_conflict","conflicts":[{"room_id":3,"start":"2027-02-10T09:00:00Z","end":"2027-02-10T10:00:00Z"}]}`},

@@ -14,7 +14,7 @@ type Event struct {
 	At        time.Time
 	MeetingID meeting.ID
 	Left      []int64 // rooms that the meeting left
-	Asked     []int64 // rooms of a change that was requested, or whose request was withdrawn
+	Requested []int64 // rooms of a change that was requested, or whose request was withdrawn
 }
 
 // Store reads events and their meetings.

@@ -331,15 +331,15 @@ func TestStream_fromTheFirst(t *testing.T) {
 			t.Fatal(lost, err)
 		}
 		defer l.Close()
-		var told []int64
-		if err := l.Missed(t.Context(), func(u Update) error { told = append(told, u.ID); return nil }); err != nil {
+		var notified []int64
+		if err := l.Missed(t.Context(), func(u Update) error { notified = append(notified, u.ID); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) == 0 {
-			told = append(told, (<-l.Updates())[0].ID)
+		if len(notified) == 0 {
+			notified = append(notified, (<-l.Updates())[0].ID)
 		}
-		if !slices.Equal(told, []int64{id}) {
-			t.Errorf("told %v", told)
+		if !slices.Equal(notified, []int64{id}) {
+			t.Errorf("told %v", notified)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestStream_fromTheFirst(t *testing.T) {
 // Who listens for a room hears of what is there, leaves it or is to move there; of the last only
 // who sees the meeting.
 func TestUpdate_Concerns(t *testing.T) {
-	u := Update{Event: Event{Left: []int64{2}, Asked: []int64{3}}, Meeting: &meeting.Meeting{RoomIDs: []int64{1}}}
+	u := Update{Event: Event{Left: []int64{2}, Requested: []int64{3}}, Meeting: &meeting.Meeting{RoomIDs: []int64{1}}}
 	for _, c := range []struct {
 		room int64
 		sees bool

@@ -21,7 +21,7 @@ type Update struct {
 func (u *Update) Concerns(rooms []int64, sees bool) bool {
 	named := slices.Concat(u.Meeting.RoomIDs, u.Left)
 	if sees {
-		named = append(named, u.Asked...)
+		named = append(named, u.Requested...)
 	}
 	return slices.ContainsFunc(named, func(id int64) bool { return slices.Contains(rooms, id) })
 }

@@ -205,7 +205,7 @@ func (f *forecaster) request(m, shown *meeting.Meeting) {
 	// Rooms may have changed since it was made; only the effect of the settings is returned.
 	plan := func(c meeting.Settings) (deadline time.Time, outcome meeting.Status) {
 		p := meeting.PlanApproval(meeting.ApprovalTerms{Timeout: c.ApprovalTimeout, OnTimeout: c.OnTimeout}, meeting.Actor{}, rooms...)
-		return p.Deadline(start, m.Request.AskedAt), p.Outcome()
+		return p.Deadline(start, m.Request.RequestedAt), p.Outcome()
 	}
 	deadline, outcome := plan(f.old)
 	o := RequestOutlook{Meeting: shown, Deadline: m.Request.Deadline, Outcome: m.Approval.OnTimeout}

@@ -20,24 +20,24 @@ import (
 // newApprovalRow returns nil if nobody had to decide yet.
 func newApprovalRow(m *meeting.Meeting) (*approvalRow, error) {
 	a, r := m.Approval, m.Request
-	if a.Asked == 0 && len(a.Agreed) == 0 {
+	if a.Requested == 0 && len(a.Agreed) == 0 {
 		return nil, nil
 	}
-	row := &approvalRow{MeetingID: m.ID, Number: a.Asked, Waiting: r != nil, OnTimeout: cmp.Or(a.OnTimeout, meeting.Rejected)}
+	row := &approvalRow{MeetingID: m.ID, Number: a.Requested, Waiting: r != nil, OnTimeout: cmp.Or(a.OnTimeout, meeting.Rejected)}
 	if r == nil {
 		r = &meeting.Request{}
 	}
-	row.FirstNumber, row.Level, row.AskedAt, row.Deadline = r.First, r.Level, optional(r.AskedAt), optional(r.Deadline)
+	row.FirstNumber, row.Level, row.AskedAt, row.Deadline = r.First, r.Level, optional(r.RequestedAt), optional(r.Deadline)
 	row.RemindAt, row.EscalateAt, row.EscalatedAt = optional(r.RemindAt), optional(r.EscalateAt), optional(r.EscalatedAt)
 	parts := map[*jsonText]any{&row.AgreedNow: list(r.Agreed), &row.Agreed: list(a.Agreed)}
 	if r.Change != nil {
 		parts[&row.Change] = r.Change
 	}
-	if a.Verdict != nil {
-		parts[&row.Verdict] = a.Verdict
+	if a.Decision != nil {
+		parts[&row.Verdict] = a.Decision
 	}
-	if r.Told != nil {
-		parts[&row.Told] = r.Told
+	if r.Notified != nil {
+		parts[&row.Told] = r.Notified
 	}
 	for into, part := range parts {
 		b, err := json.Marshal(part)
@@ -58,18 +58,18 @@ func list[T any](s []T) []T {
 }
 
 func (r *approvalRow) addTo(m *meeting.Meeting) error {
-	m.Approval.Asked = r.Number
+	m.Approval.Requested = r.Number
 	if r.Number > 0 {
 		m.Approval.OnTimeout = r.OnTimeout
 	}
 	q := &meeting.Request{
-		Number: r.Number, First: r.FirstNumber, Level: r.Level, AskedAt: orZero(r.AskedAt), Deadline: orZero(r.Deadline),
+		Number: r.Number, First: r.FirstNumber, Level: r.Level, RequestedAt: orZero(r.AskedAt), Deadline: orZero(r.Deadline),
 		RemindAt: orZero(r.RemindAt), EscalateAt: orZero(r.EscalateAt), EscalatedAt: orZero(r.EscalatedAt),
 	}
 	for _, part := range []struct {
 		text jsonText
 		into any
-	}{{r.Agreed, &m.Approval.Agreed}, {r.Verdict, &m.Approval.Verdict}, {r.AgreedNow, &q.Agreed}, {r.Change, &q.Change}} {
+	}{{r.Agreed, &m.Approval.Agreed}, {r.Verdict, &m.Approval.Decision}, {r.AgreedNow, &q.Agreed}, {r.Change, &q.Change}} {
 		if part.text == "" || part.text == "[]" {
 			continue
 		}
@@ -78,7 +78,7 @@ func (r *approvalRow) addTo(m *meeting.Meeting) error {
 		}
 	}
 	if r.Told != "" { // an empty list says that nobody was
-		if err := json.Unmarshal([]byte(r.Told), &q.Told); err != nil {
+		if err := json.Unmarshal([]byte(r.Told), &q.Notified); err != nil {
 			return fmt.Errorf("approval: %w", err)
 		}
 	}

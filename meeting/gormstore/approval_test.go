@@ -67,7 +67,7 @@ func TestApproval_roundTrip(t *testing.T) {
 			return m.Approve(plan(meeting.Actor{}, hall), "", f.admin, at("08:20"))
 		})
 		f.want("both", f.read(m.ID), m)
-		if len(m.Approval.Agreed) != 2 || m.Request != nil || m.Approval.Verdict == nil {
+		if len(m.Approval.Agreed) != 2 || m.Request != nil || m.Approval.Decision == nil {
 			t.Errorf("%+v", m.Approval)
 		}
 		f.want("nothing waits", keys(f.pages(meeting.JobExpire, time.Time{}, at("23:00"), 10)), []string{})
@@ -163,7 +163,7 @@ func TestListMeetings_awaiting(t *testing.T) {
 		}
 		ids := func(by meeting.Actor, clock string, stand ...int64) []int64 {
 			t.Helper()
-			by.StandsFor = &stand
+			by.RepresentedIDs = &stand
 			return ids(f.all(meeting.MeetingQuery{Awaiting: true, Viewer: &by, Now: at(clock)}, 2))
 		}
 		f.want("the manager", ids(f.manager, "08:00"), []int64{a.ID, b.ID})
@@ -326,7 +326,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 		func(m *meeting.Meeting) error {
 			o, err := outcomeOf(two.ExpireApprovals(t.Context(), meeting.Ref{ID: m.ID, Version: m.Request.Number}))
 			if err == nil && o != meeting.Applied {
-				return &meeting.StateError{State: meeting.Confirmed, Wanted: "expire"}
+				return &meeting.StateError{State: meeting.Confirmed, Action: "expire"}
 			}
 			return err
 		})
@@ -385,7 +385,7 @@ func TestApproval_series(t *testing.T) {
 
 		r := book("09:00")
 		f.want("asked", states(r), pending)
-		f.want("one mail asks", f.told("approval_request"), int64(1))
+		f.want("one mail asks", f.notified("approval_request"), int64(1))
 		if _, err := s.ApproveSeries(t.Context(), f.anna, r.Series.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("a member: %v", err)
 		}
@@ -395,7 +395,7 @@ func TestApproval_series(t *testing.T) {
 			t.Fatalf("%+v, %v, %v", linked, decided, err)
 		}
 		f.want("one level of two", states(r), pending)
-		f.want("one mail asks the next", f.told("approval_request"), int64(2))
+		f.want("one mail asks the next", f.notified("approval_request"), int64(2))
 		for _, m := range r.Meetings {
 			f.want("level", f.read(m.ID).Request.Level, 2)
 		}
@@ -403,7 +403,7 @@ func TestApproval_series(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.want("all", states(r), []meeting.Status{meeting.Confirmed, meeting.Confirmed, meeting.Confirmed})
-		f.want("one decision, one invitation", []int64{f.told("decision"), f.told("invitation")}, []int64{1, 1})
+		f.want("one decision, one invitation", []int64{f.notified("decision"), f.notified("invitation")}, []int64{1, 1})
 		_, err = s.RejectSeries(t.Context(), f.admin, r.Series.ID, nil, "")
 		if e, ok := errors.AsType[*meeting.StateError](err); !ok || e.State != meeting.Confirmed {
 			t.Errorf("once more: %v", err)
@@ -452,15 +452,15 @@ func TestApproval_seriesOverQuota(t *testing.T) {
 					}
 					f.want("status", f.read(m.ID).Status, want)
 				}
-				f.want("decisions", f.told("decision"), int64(2))
+				f.want("decisions", f.notified("decision"), int64(2))
 			})
 		})
 	}
 }
 
-func (f *fixture) told(kind meeting.NoticeKind) (n int64) {
+func (f *fixture) notified(kind meeting.NoticeKind) (n int64) {
 	f.Helper()
-	if err := f.db.Gorm.WithContext(f.Context()).Model(&told{}).Where("kind = ?", kind).Count(&n).Error; err != nil {
+	if err := f.db.Gorm.WithContext(f.Context()).Model(&notified{}).Where("kind = ?", kind).Count(&n).Error; err != nil {
 		f.Fatal(err)
 	}
 	return n

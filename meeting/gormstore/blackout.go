@@ -78,7 +78,7 @@ func (s *Store) CreateBlackout(ctx context.Context, b *policy.Blackout) error {
 	return nil
 }
 
-// closeRooms makes every booking that was judged before fail, or wait until it is saved. A
+// closeRooms makes every booking that was checked before fail, or wait until it is saved. A
 // booking takes a shared lock of its rooms and compares closures: it is ahead of the lock here,
 // and so among the meetings that are read afterwards, or it meets another number.
 //
@@ -88,7 +88,7 @@ func closeRooms(tx *gorm.DB, b *blackoutRow) (closed []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	closed, err = rejudge(tx, rooms)
+	closed, err = recheck(tx, rooms)
 	if err == nil && len(closed) == 0 && b.SiteID == nil {
 		err = meeting.ErrNotFound
 	}
@@ -126,8 +126,8 @@ func (s *Store) closeRequests(tx *gorm.DB, rooms []int64, at time.Time) error {
 	return err
 }
 
-// rejudge locks the rooms of a query and makes bookings fail that were judged before.
-func rejudge(tx, query *gorm.DB) (ids []int64, err error) {
+// recheck locks the rooms of a query and makes bookings fail that were checked before.
+func recheck(tx, query *gorm.DB) (ids []int64, err error) {
 	if err := query.Model(&roomRow{}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*policy.Bl
 	return b, nil
 }
 
-// DeleteBlackout leaves the rooms' closures alone: who was judged by the blackout was refused.
+// DeleteBlackout leaves the rooms' closures alone: bookings checked against it were refused.
 func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*policy.Blackout) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[blackoutRow](forRemoval(tx).Where("id = ?", id))

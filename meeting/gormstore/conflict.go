@@ -46,8 +46,8 @@ func (s *Store) conflicts(ctx context.Context, m *meeting.Meeting) ([]meeting.Oc
 	return s.overlaps(s.db.WithContext(ctx), m.ID, append(slices.Clip(m.Occupied), heldBy(m)...))
 }
 
-// overlaps returns the occupancies of other meetings and offers that overlap the wanted ones.
-func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupancy) ([]meeting.Occupancy, error) {
+// overlaps returns the occupancies of other meetings and offers that overlap the requested ones.
+func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, requested []meeting.Occupancy) ([]meeting.Occupancy, error) {
 	var found []meeting.Occupancy
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var o meeting.Occupancy
@@ -56,7 +56,7 @@ func (s *Store) overlaps(tx *gorm.DB, except meeting.ID, wanted []meeting.Occupa
 		}
 		found = append(found, o)
 		return nil
-	}, overlapping, table(s.dialect.placeRows(wanted)), except)
+	}, overlapping, table(s.dialect.placeRows(requested)), except)
 	return found, err
 }
 

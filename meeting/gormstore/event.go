@@ -36,7 +36,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (found []eve
 			if err := json.Unmarshal(named, &rooms); err != nil {
 				return fmt.Errorf("rooms of entry %d: %w", e.ID, err)
 			}
-			e.Left, e.Asked = rooms[0], append(rooms[1], rooms[2]...)
+			e.Left, e.Requested = rooms[0], append(rooms[1], rooms[2]...)
 		}
 		found = append(found, e)
 		return nil

@@ -65,7 +65,7 @@ func TestEvents_rooms(t *testing.T) {
 		}
 		var left, asked [][]int64
 		for _, e := range events {
-			left, asked = append(left, e.Left), append(asked, e.Asked)
+			left, asked = append(left, e.Left), append(asked, e.Requested)
 		}
 		f.want("left", left, [][]int64{nil, {f.turing.ID}, nil, nil})
 		f.want("asked", asked, [][]int64{nil, nil, {asks.ID}, {asks.ID}})

@@ -32,12 +32,12 @@ func TestAvailability_agreesWithBooking(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := map[int64]finding.Availability{}
+			notified := map[int64]finding.Availability{}
 			for _, a := range found {
-				told[a.Room.ID] = a
+				notified[a.Room.ID] = a
 			}
 			for _, room := range s.rooms {
-				a, listed := told[room.ID]
+				a, listed := notified[room.ID]
 				m, err := s.book(room, q.Slot, q.Persons)
 				switch booked := err == nil && m.Status != meeting.Rejected; {
 				case q.OnlyFree && listed != booked:

@@ -183,8 +183,8 @@ func (s *tale) book() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if told, want := len(found[0].Reasons) == 0, free && !(spent && holds); told != want {
-		s.t.Fatalf("available %v, want %v: %+v", told, want, found[0].Reasons)
+	if notified, want := len(found[0].Reasons) == 0, free && !(spent && holds); notified != want {
+		s.t.Fatalf("available %v, want %v: %+v", notified, want, found[0].Reasons)
 	}
 	m, err := s.svc.Book(s.Context(), by, fieldsOf(s.room, slot, 0))
 	_, taken := errors.AsType[*meeting.ConflictError](err)

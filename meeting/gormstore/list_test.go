@@ -129,7 +129,7 @@ func TestListMeetings_whereItIsToMove(t *testing.T) {
 			t.Fatalf("it waits for %+v", m.Request)
 		}
 		standIn := other
-		standIn.StandsFor = &[]int64{f.manager.ID}
+		standIn.RepresentedIDs = &[]int64{f.manager.ID}
 		blind := f.manager
 		blind.Blind = true
 		for name, c := range map[string]struct {

@@ -9,19 +9,19 @@ import (
 	"punctual/meeting"
 )
 
-var getStandings = load("standings")
+var getStates = load("standings")
 
-// Standings returns what decides whether notices about meetings are still true.
-func (s *Store) Standings(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.Standing, error) {
+// NoticeStates returns what decides whether notices about meetings are still true.
+func (s *Store) NoticeStates(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.NoticeState, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	found := make(map[meeting.ID]meeting.Standing, len(ids))
+	found := make(map[meeting.ID]meeting.NoticeState, len(ids))
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var id meeting.ID
-		var m meeting.Standing
+		var m meeting.NoticeState
 		err := rows.Scan(&id, &m.Status, &m.Slot.Start, &m.Slot.End, &m.Request)
 		found[id] = m
 		return err
-	}, getStandings, s.ids(ids...))
+	}, getStates, s.ids(ids...))
 	if err != nil {
 		return nil, fmt.Errorf("standings of meetings: %w", err)
 	}

@@ -132,7 +132,7 @@ func TestCheckIn_againstNoShow(t *testing.T) {
 			t.Fatalf("round %d: %v, released %v; %s, %v, held by %v", day, errs, released, got.Status, actions, holders)
 		}
 	}
-	r.want("mails", r.told(meeting.NoticeReleased), int64(outcomes[meeting.Released]))
+	r.want("mails", r.notified(meeting.NoticeReleased), int64(outcomes[meeting.Released]))
 	t.Logf("%v", outcomes)
 }
 

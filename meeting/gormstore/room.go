@@ -264,9 +264,9 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := fn(room); err != nil {
 			return err
 		}
-		rejudged := judgesOtherwise(&was, room)
-		if rejudged {
-			if _, err := rejudge(tx, forRemoval(tx).Where("id = ?", id)); err != nil {
+		rechecked := checksDiffer(&was, room)
+		if rechecked {
+			if _, err := recheck(tx, forRemoval(tx).Where("id = ?", id)); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
@@ -274,7 +274,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := tx.Select("*").Updates(newRoomRow(room)).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if rejudged {
+		if rechecked {
 			if err := s.closeRequests(tx, []int64{id}, room.UpdatedAt); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
@@ -305,9 +305,9 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 	return room, nil
 }
 
-// judgesOtherwise reports whether a change of the room may change what a booking in it may do or
-// becomes. Bookings that were judged before are then judged again: see closeRooms.
-func judgesOtherwise(before, after *meeting.Room) bool {
+// checksDiffer reports whether a change of the room may change what a booking in it may do or
+// becomes. Bookings that were checked before are then checked again: see closeRooms.
+func checksDiffer(before, after *meeting.Room) bool {
 	return before.Active != after.Active || before.Capacity != after.Capacity || before.CheckIn != after.CheckIn ||
 		before.SiteID != after.SiteID || before.Timezone != after.Timezone ||
 		!reflect.DeepEqual(before.Policy, after.Policy) || !reflect.DeepEqual(before.Approval, after.Approval)

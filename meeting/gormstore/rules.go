@@ -99,19 +99,19 @@ func refused(over *meeting.PolicyError) error {
 
 // claimQuota adds a meeting that exceeds quotas to over.
 func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool, over *meeting.PolicyError) error {
-	var broken []meeting.Fault
+	var violations []meeting.Fault
 	for _, c := range m.Claims() {
 		all, err := s.readHeld(tx, c, read, m.UpdatedAt)
 		if err != nil {
 			return err
 		}
-		broken = append(broken, c.Check(countSlots(all, counts))...)
+		violations = append(violations, c.Check(countSlots(all, counts))...)
 	}
-	if len(broken) == 0 {
+	if len(violations) == 0 {
 		return nil
 	}
 	if len(over.Meetings) == 0 {
-		over.Violations = broken
+		over.Violations = violations
 	}
 	over.Meetings = append(over.Meetings, m.ID)
 	return nil
@@ -208,11 +208,11 @@ func scanTook(rows *sql.Rows, others ...any) (clock.Slot, error) {
 
 // refuseTaken refuses a request for what others hold.
 func (s *Store) refuseTaken(tx *gorm.DB, m *meeting.Meeting) error {
-	asked := m.Asked()
-	if len(asked) == 0 {
+	requested := m.Requested()
+	if len(requested) == 0 {
 		return nil
 	}
-	found, err := s.overlaps(tx, m.ID, asked)
+	found, err := s.overlaps(tx, m.ID, requested)
 	if err == nil && len(found) > 0 {
 		err = &meeting.ConflictError{Conflicts: found}
 	}

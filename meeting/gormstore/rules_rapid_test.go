@@ -39,7 +39,7 @@ func TestRules_underConcurrentUse(t *testing.T) {
 				wg.Go(func() { r.run(plan) })
 			}
 			wg.Wait()
-			r.judge(t)
+			r.validate(t)
 		})
 		t.Logf("%d rounds", rounds)
 	})
@@ -162,8 +162,8 @@ func (r *round) pick(which int) (booking, bool) {
 	return r.booked[which%len(r.booked)], true
 }
 
-// judge looks at what is accepted, with rules of its own.
-func (r *round) judge(t *rapid.T) {
+// validate looks at what is accepted, with rules of its own.
+func (r *round) validate(t *rapid.T) {
 	for _, err := range r.odd {
 		t.Errorf("neither done nor refused by a rule: %v", err)
 	}
@@ -183,12 +183,12 @@ func (r *round) judge(t *rapid.T) {
 			}
 		}
 		if room.Policy.Quota != nil {
-			r.judgeQuota(t, room, ms)
+			r.checkQuotas(t, room, ms)
 		}
 	}
 }
 
-func (r *round) judgeQuota(t *rapid.T, room *meeting.Room, ms []*meeting.Meeting) {
+func (r *round) checkQuotas(t *rapid.T, room *meeting.Room, ms []*meeting.Meeting) {
 	type period struct {
 		user int64
 		name string

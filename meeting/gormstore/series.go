@@ -189,15 +189,15 @@ func (s *Store) Presence(ctx context.Context, series []int64, before time.Time) 
 	return found, nil
 }
 
-func (s *Store) Taken(ctx context.Context, wanted []meeting.Occupancy, except []meeting.ID) ([][]meeting.Occupancy, error) {
-	rows := make([]row, len(wanted))
-	for i, o := range wanted {
+func (s *Store) Taken(ctx context.Context, requested []meeting.Occupancy, except []meeting.ID) ([][]meeting.Occupancy, error) {
+	rows := make([]row, len(requested))
+	for i, o := range requested {
 		rows[i] = row{"position": i, "room_id": o.RoomID, "starts_at": s.dialect.instant(o.Slot.Start), "ends_at": s.dialect.instant(o.Slot.End)}
 	}
 	if except == nil {
 		except = []meeting.ID{}
 	}
-	taken := make([][]meeting.Occupancy, len(wanted))
+	taken := make([][]meeting.Occupancy, len(requested))
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var i int
 		var o meeting.Occupancy
@@ -208,7 +208,7 @@ func (s *Store) Taken(ctx context.Context, wanted []meeting.Occupancy, except []
 		return err
 	}, takenOfWanted, table(rows), s.ids(except...))
 	if err != nil {
-		return nil, fmt.Errorf("what is taken of %d rooms: %w", len(wanted), err)
+		return nil, fmt.Errorf("what is taken of %d rooms: %w", len(requested), err)
 	}
 	return taken, nil
 }

@@ -73,7 +73,7 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 			return fmt.Errorf("update site %d: %w", id, err)
 		}
 		if changed.Timezone != row.Timezone {
-			if _, err := rejudge(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {
+			if _, err := recheck(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {
 				return fmt.Errorf("update site %d: %w", id, err)
 			}
 		}

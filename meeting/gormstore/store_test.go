@@ -35,7 +35,7 @@ func slot(from, to string) clock.Slot { return clock.Slot{Start: at(from), End: 
 // outbox records notices in a table of its own.
 type outbox struct{}
 
-type told struct {
+type notified struct {
 	ID        int64
 	DedupeKey string
 	MeetingID int64
@@ -43,12 +43,12 @@ type told struct {
 	Withdrawn bool
 }
 
-func (told) TableName() string { return "told" }
+func (notified) TableName() string { return "told" }
 
 func (outbox) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 	for i, n := range ns {
 		ns[i].ID = 0
-		row := told{DedupeKey: n.DedupeKey, MeetingID: n.MeetingID, Kind: string(n.Kind)}
+		row := notified{DedupeKey: n.DedupeKey, MeetingID: n.MeetingID, Kind: string(n.Kind)}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		if res.Error != nil {
 			return res.Error
@@ -61,7 +61,7 @@ func (outbox) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 }
 
 func (outbox) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
-	return tx.Model(&told{}).Where("meeting_id IN ? AND kind IN ?", ids, kinds).Update("withdrawn", true).Error
+	return tx.Model(&notified{}).Where("meeting_id IN ? AND kind IN ?", ids, kinds).Update("withdrawn", true).Error
 }
 
 // fixture is a store with an admin, a manager, two members and two rooms.

@@ -166,7 +166,7 @@ func (s *story) refs(job string, seed uint64) []meeting.Ref {
 	var refs []meeting.Ref
 	for _, id := range s.ids {
 		m := s.line.read(id)
-		ref := meeting.Ref{ID: id, Version: m.Approval.Asked}
+		ref := meeting.Ref{ID: id, Version: m.Approval.Requested}
 		if job == meeting.JobNoShow {
 			ref.Version = m.ScheduleVersion
 		}
@@ -196,12 +196,12 @@ func (s *story) read() []string {
 		for _, e := range entries {
 			line += fmt.Sprint("; ", e.At, e.Action, e.Actor.Kind, e.Reason, len(e.Changes))
 		}
-		var told []string
-		if err := s.db.Gorm.WithContext(s.Context()).Raw("SELECT kind FROM told WHERE meeting_id = ? AND NOT withdrawn", id).Scan(&told).Error; err != nil {
+		var notified []string
+		if err := s.db.Gorm.WithContext(s.Context()).Raw("SELECT kind FROM told WHERE meeting_id = ? AND NOT withdrawn", id).Scan(&notified).Error; err != nil {
 			s.Fatal(err)
 		}
-		slices.Sort(told)
-		seen[i] = fmt.Sprint(line, "; told ", told)
+		slices.Sort(notified)
+		seen[i] = fmt.Sprint(line, "; told ", notified)
 	}
 	return seen
 }

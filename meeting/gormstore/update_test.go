@@ -187,7 +187,7 @@ func (f *fixture) openReminders(id meeting.ID) (n int) {
 
 func (f *fixture) withdrawn(id meeting.ID) (n int64) {
 	f.Helper()
-	if err := f.db.Gorm.WithContext(f.Context()).Model(&told{}).Where("meeting_id = ? AND withdrawn", id).Count(&n).Error; err != nil {
+	if err := f.db.Gorm.WithContext(f.Context()).Model(&notified{}).Where("meeting_id = ? AND withdrawn", id).Count(&n).Error; err != nil {
 		f.Fatal(err)
 	}
 	return n

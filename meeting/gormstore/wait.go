@@ -277,7 +277,7 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 		return nil, err
 	}
 	rows := make([]row, len(cs))
-	var told []meeting.Notice
+	var notified []meeting.Notice
 	for i, c := range cs {
 		if c.m != nil {
 			c.w.MeetingID = c.m.ID
@@ -286,17 +286,17 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 			"reason": c.w.Reason, "detail": c.w.Detail, "updated_at": s.dialect.instant(c.w.UpdatedAt)}
 		rows[i]["offer_until"] = s.dialect.optional(c.w.OfferUntil)
 		c.w.Version++
-		told = append(told, c.w.TakeNotices()...)
+		notified = append(notified, c.w.TakeNotices()...)
 	}
 	if err := s.insertRows(tx, saveWaits, rows); err != nil {
 		return nil, err
 	}
-	if len(told) > 0 {
-		if err := s.outbox.Insert(tx, told); err != nil {
+	if len(notified) > 0 {
+		if err := s.outbox.Insert(tx, notified); err != nil {
 			return nil, err
 		}
 	}
-	return append(notices, told...), nil
+	return append(notices, notified...), nil
 }
 
 // moveWanted gives those who wait for a room the buffers that it has now. What is held for an

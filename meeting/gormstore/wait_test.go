@@ -203,9 +203,9 @@ func TestWait_firstInLine(t *testing.T) {
 		l.wantState("both rooms", both, meeting.Booked)
 		l.wantState("the end is taken by another", last, meeting.Waiting)
 
-		var told []string
-		f.db.Gorm.Raw("SELECT kind FROM told WHERE kind LIKE 'waitlist%' ORDER BY id").Scan(&told)
-		f.want("told", told, []string{"waitlist_booked", "waitlist_booked", "waitlist_booked", "waitlist_booked"})
+		var notified []string
+		f.db.Gorm.Raw("SELECT kind FROM told WHERE kind LIKE 'waitlist%' ORDER BY id").Scan(&notified)
+		f.want("told", notified, []string{"waitlist_booked", "waitlist_booked", "waitlist_booked", "waitlist_booked"})
 		f.want("rows of those who do not wait", f.count("waitlist_rooms"), int64(1))
 	})
 }
@@ -502,7 +502,7 @@ func TestWait_offers(t *testing.T) {
 		l.wantState("left", ws[3], meeting.Withdrawn)
 		f.want("held", f.count("occupancies"), int64(1))
 		f.want("wanted", f.count("waitlist_rooms"), int64(0))
-		f.want("told what they accepted themselves", f.told(meeting.NoticeWaitlistBooked), int64(0))
+		f.want("told what they accepted themselves", f.notified(meeting.NoticeWaitlistBooked), int64(0))
 
 		// Who has used up their quota gets no offer; the next one does.
 		busy := f.book(slot("14:00", "15:00"), f.turing)
@@ -559,9 +559,9 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 			}
 		}
 		l.wantState("who may", last, meeting.Booked)
-		var told int64
-		f.db.Gorm.Raw("SELECT count(*) FROM told WHERE kind = 'waitlist_expired'").Scan(&told)
-		f.want("told", told, int64(3))
+		var notified int64
+		f.db.Gorm.Raw("SELECT count(*) FROM told WHERE kind = 'waitlist_expired'").Scan(&notified)
+		f.want("told", notified, int64(3))
 	})
 }
 

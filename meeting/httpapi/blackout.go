@@ -129,7 +129,7 @@ func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*
 }
 
 func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[BlackoutInput] }) (*made[EffectiveBlackout], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ type updateBlackoutInput struct {
 }
 
 func (h *handlers) updateBlackout(ctx context.Context, in *updateBlackoutInput) (*one[EffectiveBlackout], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (h *handlers) updateBlackout(ctx context.Context, in *updateBlackoutInput) 
 }
 
 func (h *handlers) deleteBlackout(ctx context.Context, in *guardedInput) (*struct{}, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (h *handlers) registerCheckIn(api huma.API, tag string) {
 }
 
 func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (h *handlers) checkIn(ctx context.Context, in *guardedInput) (*one[Meeting]
 }
 
 func (h *handlers) endMeeting(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ type extendInput struct {
 }
 
 func (h *handlers) extendMeeting(ctx context.Context, in *extendInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ type releaseInput struct {
 }
 
 func (h *handlers) releaseMeeting(ctx context.Context, in *releaseInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (h *doorHandlers) pairing(ctx context.Context, in *Target) (*struct {
 
 // pairable is the room, if the caller may have devices at its door.
 func (h *doorHandlers) pairable(ctx context.Context, roomID int64) (*meeting.Room, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -219,13 +219,13 @@ func (h *doorHandlers) pair(ctx context.Context, in *struct{ Body Body[DoorPair]
 	return &doorTokenOutput{"no-store", DoorToken{ID: t.ID, Token: secret, Room: NamedRef{room.ID, room.Name}}}, nil
 }
 
-// standing is the device that asks, and its room.
-func (h *doorHandlers) standing(ctx context.Context) (by meeting.Actor, roomID int64, err error) {
+// device returns the device at a door that sent the request, and its room.
+func (h *doorHandlers) device(ctx context.Context) (by meeting.Actor, roomID int64, err error) {
 	p, ok := account.FromContext(ctx)
 	if !ok || !p.AtDoor() {
 		return by, 0, account.ErrForbidden
 	}
-	by, err = asking(ctx)
+	by, err = actorOf(ctx)
 	return by, p.Door(), err
 }
 
@@ -235,7 +235,7 @@ type doorOutput struct {
 }
 
 func (h *doorHandlers) door(ctx context.Context, _ *struct{}) (*doorOutput, error) {
-	by, roomID, err := h.standing(ctx)
+	by, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func doorClosureOf(c meeting.Closure) DoorClosure {
 }
 
 func (h *doorHandlers) book(ctx context.Context, in *struct{ Body Body[DoorBooking] }) (*doorOutput, error) {
-	by, roomID, err := h.standing(ctx)
+	by, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (h *doorHandlers) extend(ctx context.Context, in *doorExtendInput) (*doorOu
 
 // act does something at the door and returns what the device must show afterward.
 func (h *doorHandlers) act(ctx context.Context, do func(roomID int64) error) (*doorOutput, error) {
-	_, roomID, err := h.standing(ctx)
+	_, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}

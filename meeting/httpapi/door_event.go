@@ -24,7 +24,7 @@ func (h *doorHandlers) registerEvents(api huma.API) {
 }
 
 func (h *doorHandlers) events(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
-	_, roomID, err := h.standing(ctx)
+	_, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}

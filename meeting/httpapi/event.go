@@ -94,7 +94,7 @@ func (in *eventsInput) after() (int64, error) {
 }
 
 func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *stream) run(ctx context.Context, l *events.Listener, lost bool) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	if err := l.Missed(ctx, s.tell); err != nil {
+	if err := l.Missed(ctx, s.send); err != nil {
 		return err
 	}
 	if err := s.flush(); err != nil {
@@ -174,7 +174,7 @@ func (s *stream) run(ctx context.Context, l *events.Listener, lost bool) error {
 				return errors.New("the stream ended, or the listener was too slow")
 			}
 			for _, u := range updates {
-				if err := s.tell(u); err != nil {
+				if err := s.send(u); err != nil {
 					return err
 				}
 			}
@@ -185,7 +185,7 @@ func (s *stream) run(ctx context.Context, l *events.Listener, lost bool) error {
 	}
 }
 
-func (s *stream) tell(u events.Update) error {
+func (s *stream) send(u events.Update) error {
 	_, err := s.buf.Write(s.write(u))
 	if err == nil && s.buf.Len() > 64<<10 {
 		return s.flush()

@@ -109,7 +109,7 @@ func (in *availabilityInput) query(zone *time.Location) (finding.AvailabilityQue
 }
 
 func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (in *suggestionsInput) query(zone *time.Location) (n finding.Need, length t
 }
 
 func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*listOutput[Suggestion], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

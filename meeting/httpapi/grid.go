@@ -211,7 +211,7 @@ func (h *handlers) registerGrid(api huma.API) {
 }
 
 func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamResponse, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ type ofMeetingInput struct {
 }
 
 func (h *handlers) history(ctx context.Context, in *ofMeetingInput) (*listOutput[HistoryEntry], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ type MeetingNotification struct {
 }
 
 func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*listOutput[MeetingNotification], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

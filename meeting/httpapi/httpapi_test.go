@@ -311,7 +311,7 @@ func TestNotifications_telephoneNumbers(t *testing.T) {
 	c.room(`{"name":"Board","approval":{"required":true,"approver_ids":[3]}}`)
 	want[object](c, 201, ann, "POST", "/meetings", `{"room_ids":[1],"title":"Review",`+hour+`}`)
 	all := []string{"bob@example.org", "+49302 +49302 is not in use", "+49303 +49303 is not in use", "+49304 +49304 is not in use"}
-	for as, told := range map[int][]string{
+	for as, notified := range map[int][]string{
 		root: all, ann: {"bob@example.org", "", "", "+49304 +49304 is not in use"}, mona: {"bob@example.org", "", "+49303 +49303 is not in use", ""},
 	} {
 		type item struct {
@@ -322,8 +322,8 @@ func TestNotifications_telephoneNumbers(t *testing.T) {
 		for _, n := range want[struct{ Items []item }](c, 200, as, "GET", "/meetings/1/notifications", "").Items {
 			got = append(got, strings.TrimSpace(n.Address+" "+n.LastError))
 		}
-		if !slices.Equal(got, told) {
-			t.Errorf("%s is told %q, want %q", users[as].Name, got, told)
+		if !slices.Equal(got, notified) {
+			t.Errorf("%s is told %q, want %q", users[as].Name, got, notified)
 		}
 	}
 }

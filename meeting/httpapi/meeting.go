@@ -118,7 +118,7 @@ type PendingChange struct {
 	Timezone    string      `json:"timezone"`
 	RoomIDs     []int64     `json:"room_ids" nullable:"false"`
 	Rooms       []RoomRef   `json:"rooms" nullable:"false"`
-	AskedAt     time.Time   `json:"asked_at"`
+	RequestedAt time.Time   `json:"asked_at"`
 	Deadline    time.Time   `json:"deadline" doc:"When the time-out ends or the meeting starts at its old or new time, whichever is earliest"`
 	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
 	Level       int         `json:"level" doc:"Approval level that is asked now: 1 or 2"`
@@ -217,7 +217,7 @@ func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 	return &PendingChange{
 		Start: c.Slot.Start.UTC(), End: c.Slot.End.UTC(), Timezone: c.Timezone,
 		RoomIDs: append([]int64{}, c.RoomIDs...), Rooms: roomRefsOf(c.RoomIDs, c.RoomNames),
-		AskedAt: r.AskedAt.UTC(), Deadline: r.Deadline.UTC(), OnTimeout: outcomes[m.Approval.OnTimeout],
+		RequestedAt: r.RequestedAt.UTC(), Deadline: r.Deadline.UTC(), OnTimeout: outcomes[m.Approval.OnTimeout],
 		Level: r.Level, Approvers: approversOf(r), Agreed: list(r.Agreed, agreementOf), EscalatedAt: instant(r.EscalatedAt),
 	}
 }
@@ -405,7 +405,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 }
 
 func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*listOutput[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +425,7 @@ func (h *handlers) listMeetings(ctx context.Context, in *listMeetingsInput) (*li
 }
 
 func (h *handlers) createMeeting(ctx context.Context, in *struct{ Body Body[BookingInput] }) (*booked, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -442,7 +442,7 @@ func (h *handlers) createMeeting(ctx context.Context, in *struct{ Body Body[Book
 }
 
 func (h *handlers) meeting(ctx context.Context, in *Target) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -456,7 +456,7 @@ type updateMeetingInput struct {
 }
 
 func (h *handlers) updateMeeting(ctx context.Context, in *updateMeetingInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -481,7 +481,7 @@ type cancelInput struct {
 }
 
 func (h *handlers) cancelMeeting(ctx context.Context, in *cancelInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -509,7 +509,7 @@ func (h *handlers) rejectMeeting(ctx context.Context, in *decideInput) (*one[Mee
 type decision func(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment string) (*meeting.Meeting, error)
 
 func (h *handlers) decide(ctx context.Context, in *decideInput, how decision) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type peopleInput struct {
 }
 
 func (h *handlers) people(ctx context.Context, in *peopleInput) (*listOutput[PersonRef], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -139,8 +139,8 @@ func deletes(op huma.Operation) huma.Operation {
 	return op
 }
 
-// asking is who sent the request.
-func asking(ctx context.Context) (meeting.Actor, error) {
+// actorOf returns the caller of a request.
+func actorOf(ctx context.Context) (meeting.Actor, error) {
 	p, ok := account.FromContext(ctx)
 	if !ok {
 		return meeting.Actor{}, account.ErrUnauthorized

@@ -138,7 +138,7 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

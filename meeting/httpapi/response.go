@@ -33,7 +33,7 @@ func (in *answerInput) read(r huma.Registry) (Answer, error) {
 }
 
 func (h *handlers) respond(ctx context.Context, in *answerInput) (*one[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (h *handlers) respond(ctx context.Context, in *answerInput) (*one[Meeting],
 }
 
 func (h *handlers) respondSeries(ctx context.Context, in *answerInput) (*one[SeriesResult], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -283,7 +283,7 @@ func (h *handlers) listRooms(ctx context.Context, in *listRoomsInput) (*listOutp
 }
 
 func (h *handlers) createRoom(ctx context.Context, in *struct{ Body Body[RoomInput] }) (*made[Room], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ type updateRoomInput struct {
 }
 
 func (h *handlers) updateRoom(ctx context.Context, in *updateRoomInput) (*one[Room], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +323,7 @@ func (h *handlers) updateRoom(ctx context.Context, in *updateRoomInput) (*one[Ro
 }
 
 func (h *handlers) deleteRoom(ctx context.Context, in *guardedInput) (*struct{}, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (in *freeBusyInput) span(zone *time.Location) (clock.Slot, error) {
 }
 
 func (h *handlers) freeBusy(ctx context.Context, in *freeBusyInput) (*listOutput[Busy], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ type DateConflict struct {
 	End    time.Time `json:"end"`
 }
 
-// DateError is a rule that a date would break, with what it allows and what was wanted.
+// DateError is a rule that a date would break, with what it allows and what was requested.
 type DateError struct {
 	Location   string     `json:"location"`
 	Message    string     `json:"message"`
@@ -236,7 +236,7 @@ func (h *handlers) newSeries(in *seriesInput) meeting.SeriesFields {
 }
 
 func (h *handlers) previewSeries(ctx context.Context, in *seriesInput) (*struct{ Body SeriesResult }, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (h *handlers) previewSeries(ctx context.Context, in *seriesInput) (*struct{
 }
 
 func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[SeriesResult], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ type listSeriesInput struct {
 }
 
 func (h *handlers) listSeries(ctx context.Context, in *listSeriesInput) (*listOutput[Series], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (h *handlers) listSeries(ctx context.Context, in *listSeriesInput) (*listOu
 }
 
 func (h *handlers) series(ctx context.Context, in *Target) (*one[SeriesState], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ type updateSeriesInput struct {
 }
 
 func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*one[SeriesResult], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func (h *handlers) changed(in *updateSeriesInput) meeting.SeriesFields {
 }
 
 func (h *handlers) previewUpdate(ctx context.Context, in *updateSeriesInput) (*struct{ Body SeriesResult }, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ type cancelSeriesInput struct {
 }
 
 func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*one[SeriesResult], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +358,7 @@ func (h *handlers) rejectSeries(ctx context.Context, in *decideInput) (*one[Seri
 type seriesDecision func(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, comment string) (*meeting.SeriesResult, error)
 
 func (h *handlers) decideSeries(ctx context.Context, in *decideInput, how seriesDecision) (*one[SeriesResult], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +383,7 @@ type addDateInput struct {
 }
 
 func (h *handlers) addDate(ctx context.Context, in *addDateInput) (*made[Meeting], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

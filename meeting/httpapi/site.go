@@ -64,7 +64,7 @@ func (h *handlers) listSites(ctx context.Context, in *Paging) (*listOutput[Site]
 }
 
 func (h *handlers) createSite(ctx context.Context, in *struct{ Body Body[SiteInput] }) (*made[Site], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ type updateSiteInput struct {
 }
 
 func (h *handlers) updateSite(ctx context.Context, in *updateSiteInput) (*one[Site], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (h *handlers) updateSite(ctx context.Context, in *updateSiteInput) (*one[Si
 }
 
 func (h *handlers) deleteSite(ctx context.Context, in *guardedInput) (*struct{}, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

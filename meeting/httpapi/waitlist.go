@@ -159,7 +159,7 @@ func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 }
 
 func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutput[Wait], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutp
 }
 
 func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] }) (*made[Wait], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f meeting.F
 }
 
 func (h *handlers) wait(ctx context.Context, in *Target) (*one[Wait], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (h *handlers) wait(ctx context.Context, in *Target) (*one[Wait], error) {
 }
 
 func (h *handlers) leave(ctx context.Context, in *guardedInput) (*struct{}, error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (h *handlers) leave(ctx context.Context, in *guardedInput) (*struct{}, erro
 }
 
 func (h *handlers) accept(ctx context.Context, in *guardedInput) (*one[Wait], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (h *handlers) accept(ctx context.Context, in *guardedInput) (*one[Wait], er
 }
 
 func (h *handlers) decline(ctx context.Context, in *guardedInput) (*one[Wait], error) {
-	by, err := asking(ctx)
+	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}

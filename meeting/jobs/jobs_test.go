@@ -222,7 +222,7 @@ func TestRemind(t *testing.T) {
 func TestExpire(t *testing.T) {
 	s := &store{meeting: &meeting.Meeting{
 		ID: 1, Status: meeting.Pending, ScheduleVersion: 3, Slot: clock.Slot{Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)},
-		Approval: meeting.Approval{Required: true, Deadline: start, Asked: 3}, Request: &meeting.Request{Number: 3, Level: 1, Deadline: start}, Organizer: meeting.Person{Email: "ann@example.org"},
+		Approval: meeting.Approval{Required: true, Deadline: start, Requested: 3}, Request: &meeting.Request{Number: 3, Level: 1, Deadline: start}, Organizer: meeting.Person{Email: "ann@example.org"},
 	}}
 	all, _ := newJobs(s)
 	for run := range 2 {
@@ -233,7 +233,7 @@ func TestExpire(t *testing.T) {
 			t.Errorf("run %d: %+v", run, s.meeting)
 		}
 	}
-	s.meeting.Approval.Asked = 4
+	s.meeting.Approval.Requested = 4
 	if err := all[meeting.JobExpire].Execute(t.Context(), message(meeting.JobExpire, "1", start)); !is(err, delayjob.Drop("the meeting has another schedule or state")) {
 		t.Errorf("outdated: %v", err)
 	}

@@ -33,7 +33,7 @@ func viewOf(l *meeting.Linked, token, choice string) *view {
 
 func (v *view) setRequestState(w *words, l *meeting.Linked, zone *time.Location) {
 	state, who, when := string(l.State), "", ""
-	if d := l.Verdict; d != nil {
+	if d := l.Decision; d != nil {
 		who, when = w.withRepresented(d.Name, d.For), w.moment(d.At, zone)
 	}
 	switch v.Tone = "calm"; l.State {
@@ -59,15 +59,15 @@ func (v *view) setRequestState(w *words, l *meeting.Linked, zone *time.Location)
 			who, when = w.withRepresented(a.Name, a.For), w.moment(a.At, zone)
 		}
 	case meeting.LinkWithdrawn:
-		if l.Verdict != nil && l.Meeting.Status == meeting.Cancelled {
+		if l.Decision != nil && l.Meeting.Status == meeting.Cancelled {
 			state = "cancelled"
 		}
 	case meeting.LinkDecided:
 		state, v.Tone = "approved", "good"
-		if l.Verdict.Decision == meeting.Rejected {
+		if l.Decision.Result == meeting.Rejected {
 			state, v.Tone = "rejected", "bad"
 		}
-		if l.Verdict.Reason == meeting.ReasonTimeout {
+		if l.Decision.Reason == meeting.ReasonTimeout {
 			state = "approved-by-timeout"
 		}
 	}
@@ -94,7 +94,7 @@ func (v *view) addRows(w *words, l *meeting.Linked, zone *time.Location) {
 		v.add(w.Labels["agreed"], strings.Join(agreed, w.Comma))
 	}
 	v.add(w.Labels["organizer"], cmp.Or(m.Organizer.Name, m.Organizer.Email))
-	if d := l.Verdict; d != nil && l.State == meeting.LinkDecided && d.Reason != meeting.ReasonTimeout {
+	if d := l.Decision; d != nil && l.State == meeting.LinkDecided && d.Reason != meeting.ReasonTimeout {
 		v.add(w.Labels["comment"], strings.Split(d.Reason, "\n")...)
 	}
 	v.add(w.Labels["description"], strings.Split(m.Description, "\n")...)

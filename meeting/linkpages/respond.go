@@ -100,29 +100,29 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 }
 
 // choose offers the answers: the one that the link names, or that was given, first and last.
-func (v *view) choose(w pageWords, given, wanted meeting.Response) {
+func (v *view) choose(w pageWords, current, requested meeting.Response) {
 	for _, o := range []struct {
 		response meeting.Response
 		class    string
 	}{{meeting.Accepted, "approve"}, {meeting.Tentative, "quiet"}, {meeting.Declined, "reject quiet"}} {
 		class := o.class
 		switch {
-		case wanted.Answers() && wanted != given && o.response == wanted:
+		case requested.Answers() && requested != current && o.response == requested:
 			class = strings.TrimSuffix(class, " quiet")
 			if o.response == meeting.Tentative {
 				class = ""
 			}
-		case wanted.Answers() && wanted != given, given.Answers():
+		case requested.Answers() && requested != current, current.Answers():
 			class = strings.TrimSuffix(class, " quiet") + " quiet"
 		}
 		label := w.Buttons[string(o.response)]
-		if o.response == given {
+		if o.response == current {
 			label = "✓ " + label
 		}
-		v.Choices = append(v.Choices, option{string(o.response), label, class, o.response == given})
+		v.Choices = append(v.Choices, option{string(o.response), label, class, o.response == current})
 	}
-	if wanted.Answers() && wanted != given {
-		v.Confirm = w.Confirm[string(wanted)]
+	if requested.Answers() && requested != current {
+		v.Confirm = w.Confirm[string(requested)]
 	}
 }
 
