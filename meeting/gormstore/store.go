@@ -176,11 +176,3 @@ func (s *Store) numbers(tx *gorm.DB, q statement, args ...any) (found []int64, e
 	}, q, args...)
 	return found, err
 }
-
-// timestamp is t as a parameter; the zero time is NULL.
-func timestamp(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return micro(t)
-}
