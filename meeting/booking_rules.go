@@ -37,7 +37,7 @@ func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override,
 	return t.accept(violations, o)
 }
 
-// overQuota returns which quotas the terms exceed as things are now. It is called if other rules
+// overQuota returns which quotas the terms currently exceed. It is called if other rules
 // are broken or overridden, so that all are reported at once. Otherwise the check on saving the
 // meeting is enough, and only that check is certain.
 func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *Meeting) ([]Fault, error) {

@@ -36,7 +36,7 @@ type Door struct {
 	Room    *Room
 	At      time.Time
 	State   DoorState
-	Until   time.Time     // when the state ends, as things are; zero: not in the time that is looked at
+	Until   time.Time     // when the state is expected to end; zero: not in the period that is looked at
 	Current *Meeting      // that takes place, or is expected; nil: none
 	Day     clock.Slot    // today, in the room's zone
 	Today   []DoorMeeting // by start

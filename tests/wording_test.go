@@ -34,6 +34,8 @@ var bannedPhrases = []banned{
 	{regexp.MustCompile(`(?i)\bin front of\b|\bbehind (?:it|them|the|its|other|others|what|each|all)\b`), "before, after"},
 	{regexp.MustCompile(`(?i)\bin line for\b|\bplace in line\b`), "waiting list"},
 	{regexp.MustCompile(`(?i)\b(?:give|gives|gave|given|giving) (?:it |them |rooms? )?back\b`), "return, release"},
+	{regexp.MustCompile(`(?i)\bas things are\b|\bas many as there may be\b`), "currently, at most"},
+	{regexp.MustCompile(`doc:"(?:(?:Of|That|As it|By|Who|null:|Left out)\b|[^"]*\b(?:null|left out):)`), "a description that stands alone: ID of the user; null if there is none"},
 }
 
 // reviewed are the folders and files whose words are checked, as glob patterns. Go files are checked in their comments
@@ -126,7 +128,7 @@ func TestWording_finds(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"Who finds a room taken may wait.", "it is told of the change", "the last of which", "no room any more", "kept for ever",
-		"one that is late, so is the other", "rooms in front of which", "the mails behind it", "a place in line", "they are given back",
+		"one that is late, so is the other", "free as things are", `doc:"Of a quota: day, week or month"`, `doc:"User; null: nobody"`, "rooms in front of which", "the mails behind it", "a place in line", "they are given back",
 	} {
 		if !slices.ContainsFunc(bannedPhrases, func(b banned) bool { return b.phrase.MatchString(text) }) {
 			t.Errorf("%q is not found", text)

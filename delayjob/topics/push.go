@@ -119,7 +119,7 @@ func targets(hooks []*Webhook) []target {
 type push struct {
 	s *Service
 	target
-	slots chan struct{} // as many as there may be posts at once
+	slots chan struct{} // one for each concurrent post
 	takes gather.Gatherer[delayjob.Message, begun]
 	ends  gather.Gatherer[change, outcome]
 }

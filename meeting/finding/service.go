@@ -84,7 +84,7 @@ func (s *Service) searcher(ctx context.Context, by meeting.Actor, n Need) (*sear
 }
 
 // Suggestions returns at most limit suggestions of times within span and rooms. The actor may book
-// all of them as things are now. A zero start is now, and a zero end is a week after the start. The
+// all of them at the moment. A zero start is now, and a zero end is a week after the start. The
 // span is at most 31 days.
 //
 // Rooms are searched in the order in which they fit, until there is enough to choose from. If the
