@@ -84,7 +84,7 @@ func show(w *webhook.Webhook) *webhookOutput {
 type webhooksOutput struct {
 	Body struct {
 		Items      []Webhook `json:"items" nullable:"false"`
-		NextCursor *string   `json:"next_cursor" doc:"Always null: the list has only one page"`
+		NextCursor *string   `json:"next_cursor" doc:"Always null, because the list has only one page"`
 	}
 }
 

@@ -5238,7 +5238,7 @@ export interface components {
         };
         WebhooksOutputBody: {
             items: components["schemas"]["Webhook"][];
-            /** @description Always null: the list has only one page */
+            /** @description Always null, because the list has only one page */
             next_cursor: string | null;
         };
         Wish: {
