@@ -314,8 +314,8 @@ func TestPageProfile(t *testing.T) {
 	})
 
 	b.press("Create link")
-	b.await("document.querySelector('.told input')")
-	address := eval[string](b, "document.querySelector('.told input').value")
+	b.await("document.querySelector('.created input')")
+	address := eval[string](b, "document.querySelector('.created input').value")
 	b.accessible("profile-feed")
 	b.shot("profile-feed")
 	status, _, cal := feed{URL: address}.read(t, grace, "")
