@@ -21,7 +21,7 @@ func (networkRow) TableName() string { return "sign_in_networks" }
 // Familiar implements [account.NetworkStore].
 func (s *Store) Familiar(ctx context.Context, userID int64, network string, since time.Time) (account.Familiar, error) {
 	var known account.Familiar
-	err := statements.Raw(s.db.WithContext(ctx), "familiar", network, instant(since), userID).Scan(&known).Error
+	err := statements.Raw(s.db.WithContext(ctx), "familiar", network, instant(since), userID).Find(&known).Error
 	return known, wrap("look up sign-in network", err)
 }
 

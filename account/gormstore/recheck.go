@@ -29,7 +29,7 @@ func recheck(tx *gorm.DB, lock bool) error {
 		name = "recheck_locking"
 	}
 	var roles []account.Role
-	err := statements.Raw(tx, name, p.UserID, p.TokenID).Scan(&roles).Error
+	err := statements.Raw(tx, name, p.UserID, p.TokenID).Find(&roles).Error
 	switch {
 	case err != nil:
 		return wrap("check the caller's rights", err)

@@ -219,7 +219,7 @@ func (s *Store) Disabled(ctx context.Context, ids []int64, emails []string) (byI
 		return nil, nil, err
 	}
 	var rows []userRow
-	err = statements.Raw(s.db.WithContext(ctx), "disabled_users", string(idList), string(emailList)).Scan(&rows).Error
+	err = statements.Raw(s.db.WithContext(ctx), "disabled_users", string(idList), string(emailList)).Find(&rows).Error
 	if err != nil {
 		return nil, nil, wrap("select disabled users", err)
 	}

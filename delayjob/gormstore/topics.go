@@ -161,7 +161,7 @@ func (s *Topics) insert(ctx context.Context, js []*topics.Job, stored []topics.S
 		Revision  int64
 		Fresh     bool
 	}
-	if err := statements.Raw(db, "insert", data).Scan(&saved).Error; err != nil {
+	if err := statements.Raw(db, "insert", data).Find(&saved).Error; err != nil {
 		return err
 	}
 	for _, j := range js {
@@ -240,7 +240,7 @@ func find(db *gorm.DB, statement string, keys []topics.Key) ([]*topics.Job, erro
 		return nil, err
 	}
 	var found []delayJob
-	err = statements.Raw(db, statement, data).Scan(&found).Error
+	err = statements.Raw(db, statement, data).Find(&found).Error
 	return jobsOf(found), err
 }
 
@@ -375,7 +375,7 @@ func (s *Topics) Pending(ctx context.Context, topic string, most int) (int, erro
 
 // Names implements [topics.Store].
 func (s *Topics) Names(ctx context.Context, most int) (names []string, err error) {
-	if err := statements.Raw(s.db.WithContext(ctx), "names", most).Scan(&names).Error; err != nil {
+	if err := statements.Raw(s.db.WithContext(ctx), "names", most).Find(&names).Error; err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
 	return names, nil

@@ -111,7 +111,7 @@ func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, history []historyR
 	}
 	args := append(newMeetingRow(m).values(), inOneParameter(roomRows(m)), inOneParameter(takenRows(m)), inOneParameter(attendeeRows(m)),
 		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","))
-	if err = statements.Raw(tx, "create", args...).Scan(&id).Error; err != nil || id != 0 {
+	if err = statements.Raw(tx, "create", args...).Find(&id).Error; err != nil || id != 0 {
 		return id, err
 	}
 	if err = s.check(tx); err == nil {

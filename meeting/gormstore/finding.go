@@ -57,7 +57,7 @@ func (s *Store) Kinds(ctx context.Context, n finding.Need) ([]*finding.Kind, err
 	db := s.db.WithContext(ctx)
 	groups := s.suiting(db.Table("rooms").Where("rooms.deleted_at IS NULL"), n).
 		Select(kindColumns[s.dialect]).Group("rooms.site_id, rooms.timezone, rooms.policy_key")
-	if err := db.Raw(readKinds[s.dialect], groups).Scan(&rows).Error; err != nil {
+	if err := db.Raw(readKinds[s.dialect], groups).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("kinds of rooms: %w", err)
 	}
 	kinds := make([]*finding.Kind, len(rows))

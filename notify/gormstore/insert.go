@@ -75,7 +75,7 @@ func insert(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 		}
 	}
 	var inserted []row
-	if err := statements.Raw(tx, "insert", list(rows), now).Scan(&inserted).Error; err != nil {
+	if err := statements.Raw(tx, "insert", list(rows), now).Find(&inserted).Error; err != nil {
 		return err
 	}
 	ids := make(map[string]int64, len(inserted))

@@ -40,7 +40,7 @@ func (l *Ledger) record(ctx context.Context, outcomes []notify.Outcome, next map
 		}
 	}
 	var rows []struct{ ID, NextID, NextVersion int64 }
-	if err := statements.Raw(l.db.WithContext(ctx), "record", list(table)).Scan(&rows).Error; err != nil {
+	if err := statements.Raw(l.db.WithContext(ctx), "record", list(table)).Find(&rows).Error; err != nil {
 		return err
 	}
 	for _, r := range rows {

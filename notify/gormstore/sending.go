@@ -41,7 +41,7 @@ type attemptState struct {
 
 func (l *Ledger) attemptStates(ctx context.Context, ids []int64, now time.Time) (map[int64]attemptState, error) {
 	var rows []attemptState
-	err := statements.Raw(l.db.WithContext(ctx), "attempt_states", l.ownClock(now.UnixMicro(), list(ids))...).Scan(&rows).Error
+	err := statements.Raw(l.db.WithContext(ctx), "attempt_states", l.ownClock(now.UnixMicro(), list(ids))...).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("select notifications: %w", err)
 	}
@@ -183,7 +183,7 @@ func (l *Ledger) start(ctx context.Context, ids, revive []int64, now time.Time, 
 		return nil, nil
 	}
 	var rows []row
-	err := statements.Raw(l.db.WithContext(ctx), "start", now, lease.Microseconds(), list(ids), list(revive)).Scan(&rows).Error
+	err := statements.Raw(l.db.WithContext(ctx), "start", now, lease.Microseconds(), list(ids), list(revive)).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("begin notifications: %w", err)
 	}
@@ -200,7 +200,7 @@ func (l *Ledger) Keep(ctx context.Context, begun map[int64]time.Time, now time.T
 	kept := make(map[int64]bool, len(begun))
 	for part := range slices.Chunk(slices.Collect(maps.Keys(begun)), batch) {
 		var rows []row
-		err := statements.Raw(l.db.WithContext(ctx), "keep", l.ownClock(micro(now), list(part), lease.Microseconds())...).Scan(&rows).Error
+		err := statements.Raw(l.db.WithContext(ctx), "keep", l.ownClock(micro(now), list(part), lease.Microseconds())...).Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("extend notification leases: %w", err)
 		}

@@ -18,8 +18,7 @@ type Statements map[string]string
 
 var comments = regexp.MustCompile(`(?m)^\s*--.*\n`)
 
-// Load reads the files in the folder sql. It panics if there is none, or if a statement contains a
-// question mark, which gorm would take for a parameter.
+// Load reads the files in the folder sql. It panics if there is none.
 func Load(files embed.FS) Statements {
 	entries, err := files.ReadDir("sql")
 	if err != nil {
@@ -31,33 +30,29 @@ func Load(files embed.FS) Statements {
 		if err != nil {
 			panic(err)
 		}
-		statement := strings.TrimSpace(comments.ReplaceAllString(string(text), ""))
-		if strings.Contains(statement, "?") {
-			panic(e.Name() + ": must not contain a question mark")
-		}
-		s[strings.TrimSuffix(e.Name(), ".sql")] = statement
+		s[strings.TrimSuffix(e.Name(), ".sql")] = strings.TrimSpace(comments.ReplaceAllString(string(text), ""))
 	}
 	return s
 }
 
-// Raw returns a query for Scan or Rows. Parameters reach the driver as they are: gorm expands no
+// Raw returns a query for Find, Row or Rows. Scan would write out the statement with its parameters
+// for the log, whether or not it is logged. Parameters reach the driver as they are: gorm expands no
 // slices. It panics if there is no such statement.
 func (s Statements) Raw(tx *gorm.DB, name string, args ...any) *gorm.DB {
-	return tx.Raw("?", s.expr(tx, name, args))
-}
-
-// Exec is [Statements.Raw] for a statement without a result.
-func (s Statements) Exec(tx *gorm.DB, name string, args ...any) *gorm.DB {
-	return tx.Exec("?", s.expr(tx, name, args))
-}
-
-// expr keeps gorm from looking for named parameters, such as in the operator @>.
-func (s Statements) expr(tx *gorm.DB, name string, args []any) any {
 	text, ok := s[name]
 	if !ok {
 		if text, ok = s[name+"."+tx.Name()]; !ok {
 			panic("there is no statement " + name + " for " + tx.Name())
 		}
 	}
-	return gorm.Expr(text, args...)
+	tx = tx.Raw("") // which would look for parameters such as @> in the text, byte by byte
+	tx.Statement.SQL.WriteString(text)
+	tx.Statement.Vars = args
+	return tx
+}
+
+// Exec is [Statements.Raw] for a statement without a result.
+func (s Statements) Exec(tx *gorm.DB, name string, args ...any) *gorm.DB {
+	tx = s.Raw(tx, name, args...)
+	return tx.Callback().Raw().Execute(tx)
 }

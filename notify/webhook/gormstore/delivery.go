@@ -66,7 +66,7 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 	if err != nil {
 		return nil, err
 	}
-	err = statements.Raw(s.db.WithContext(ctx), "pick", webhook.Job, string(list)).Scan(&rows).Error
+	err = statements.Raw(s.db.WithContext(ctx), "pick", webhook.Job, string(list)).Find(&rows).Error
 	if err != nil {
 		return nil, wrap("read deliveries", err)
 	}
@@ -124,7 +124,7 @@ func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time, n int) ([]*webhook.Delivery, *webhook.Webhook, error) {
 	var rows []deliveryRow
 	err := statements.Raw(s.db.WithContext(ctx), "next", first.WebhookID, first.MeetingID, webhook.Job,
-		first.ID, first.Version, micro(first.UpdatedAt), n).Scan(&rows).Error
+		first.ID, first.Version, micro(first.UpdatedAt), n).Find(&rows).Error
 	if err != nil {
 		return nil, nil, wrap("read waiting deliveries", err)
 	}
