@@ -176,6 +176,6 @@ func (w *words) date(t time.Time) string {
 	case "de":
 		return fmt.Sprintf("%s, %d.%d.%d", day, t.Day(), t.Month(), t.Year())
 	default:
-		return day + ", " + t.Format("2 Jan 2006")
+		return day + ", " + t.Format("Jan 2, 2006")
 	}
 }

@@ -118,7 +118,7 @@ func TestViewOf_series(t *testing.T) {
 	if !strings.Contains(v.Lead, "Ann has requested a room for 8 dates") {
 		t.Error(v.Lead)
 	}
-	if rows := v.Rows[1]; rows.Label != "Dates" || len(rows.Lines) != 8 || rows.Lines[0] != "8 dates:" || rows.Lines[1] != "Thu, 25 Mar 2027, 10:00" || rows.Lines[7] != "… the last one on Thu, 13 May 2027, 11:00" {
+	if rows := v.Rows[1]; rows.Label != "Dates" || len(rows.Lines) != 8 || rows.Lines[0] != "8 dates:" || rows.Lines[1] != "Thu, Mar 25, 2027, 10:00" || rows.Lines[7] != "… the last one on Thu, May 13, 2027, 11:00" {
 		t.Errorf("%q", rows)
 	}
 	linked.Dates = nil

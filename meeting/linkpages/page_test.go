@@ -59,7 +59,7 @@ func TestLinkPages(t *testing.T) {
 	if status := v.setFault(english, time.UTC, &meeting.ConflictError{Conflicts: []meeting.Occupancy{{RoomID: 1, Slot: m.Slot}}}); status != http.StatusConflict {
 		t.Errorf("taken: %d", status)
 	}
-	in(t, html(t, v), `role="alert"`, "Another meeting has taken the room", "approved. Thu, 25 Mar 2027")
+	in(t, html(t, v), `role="alert"`, "Another meeting has taken the room", "approved. Thu, Mar 25, 2027")
 	linked.State, linked.Decision = meeting.LinkDecided, &meeting.Decision{Result: meeting.Rejected, Name: "Mona", At: start}
 	if decided := html(t, viewOf(linked, "abc", "approve")); strings.Contains(decided, "<form") || !strings.Contains(decided, "Mona rejected") {
 		t.Errorf("there is nothing to decide in\n%s", decided)

@@ -81,7 +81,7 @@ func TestMailOnTheWire(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got, want := m.Subject(), "Invitation: Übersicht & Ausblick, 10 Feb 10:00"; got != want {
+	if got, want := m.Subject(), "Invitation: Übersicht & Ausblick, Feb 10, 10:00"; got != want {
 		t.Errorf("subject %q, want %q", got, want)
 	}
 	if to, err := m.Header.AddressList("To"); err != nil || to[0].Name != "Zoë Müller" || to[0].Address != "zoe@example.org" {
@@ -113,7 +113,7 @@ func TestMailShowsEncodedWordsLiterally(t *testing.T) {
 		}
 		m := server.Next(t, 5*time.Second)
 		decoded, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-		if want := "Invitation: " + title + ", 10 Feb 10:00"; err != nil || decoded != want {
+		if want := "Invitation: " + title + ", Feb 10, 10:00"; err != nil || decoded != want {
 			t.Errorf("subject %q, want %q (%v)", decoded, want, err)
 		}
 		for _, header := range []string{"To", "Reply-To"} {

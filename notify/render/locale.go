@@ -19,7 +19,7 @@ var variants = []string{
 
 func required() []string {
 	names := []string{
-		"date", "date-short", "weekday", "month", "time", "duration", "list-separator", "and-more",
+		"date", "date-short", "weekday", "month", "time", "date-time-separator", "duration", "list-separator", "and-more",
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
 		"label-move", "label-dates", "dates-count", "dates-last", "rule", "meeting", "for-dates", "approve", "reject", "check-in", "label-check-in-by",

@@ -19,7 +19,7 @@ import (
 	"punctual/notify"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
@@ -371,8 +371,8 @@ func TestTimesAreTheRecipients(t *testing.T) {
 		{"same clock, told once", "Europe/Berlin", "Europe/Paris", start, "10:00\u201311:00 (Europe/Berlin, UTC+1)", "At the room"},
 		{"no zone of one's own", "", "Asia/Shanghai", start, "17:00\u201318:00 (Asia/Shanghai, UTC+8)", "At the room"},
 		{"unknown zones", "Mars/Olympus", "Local", start, "09:00\u201310:00 (UTC)", "At the room"},
-		{"into the next day", "Europe/Berlin", "Europe/Berlin", start.Add(13*time.Hour + 30*time.Minute), "Thursday, 11 February 2027 00:30", ""},
-		{"another day there", "Asia/Tokyo", "UTC", overnight, "Thursday, 11 February 2027", ""},
+		{"into the next day", "Europe/Berlin", "Europe/Berlin", start.Add(13*time.Hour + 30*time.Minute), "Thursday, February 11, 2027, 00:30", ""},
+		{"another day there", "Asia/Tokyo", "UTC", overnight, "Thursday, February 11, 2027", ""},
 	} {
 		n := sample(notify.Invitation, "en")
 		n.To.Timezone, n.Facts.Timezone = c.mine, c.rooms

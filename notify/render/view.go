@@ -24,8 +24,8 @@ type view struct {
 	By         string // who changed, cancelled or decided
 	StartTime  string // 10:00
 	EndTime    string
-	ShortDay   string // 10 Feb
-	ShortStart string // 10 Feb 10:00 (UTC+1)
+	Starts     string // Feb 10, 10:00
+	ShortStart string // Feb 10, 10:00 (UTC+1)
 	ShortEnd   string
 	Deadline   string // like ShortStart; "": none
 	Move       bool   // the request or decision is about a move; the meeting itself takes place
@@ -36,8 +36,8 @@ type view struct {
 	Series     int64  // number of dates of the series; 0: a single meeting
 	Some       bool   // only some dates of the series
 	Part       string // of a change of a series: ends, goes_on (from Split), added; "": the whole
-	Split      string // Wednesday, 17 March 2027
-	LastDay    string // last date: 10 Mar
+	Split      string // Wednesday, March 17, 2027
+	LastDay    string // last date: Mar 10
 	TimedOut   bool
 	Waits      bool   // about the waiting list
 	Why        string // reason code of a waiting list entry that ended
@@ -87,7 +87,7 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 	v.ShortTitle = cut(v.Title, maxSMSTitle)
 	v.Where = v.names(f.Rooms)
 	v.StartTime, v.EndTime = l.must("time", v.start), l.must("time", v.end)
-	v.ShortDay = l.must("date-short", v.start)
+	v.Starts = v.at("date-short", v.start)
 	v.ShortStart, v.ShortEnd = v.short(v.start), v.short(v.end)
 	if f.Deadline != nil {
 		v.Deadline = v.short(f.Deadline.In(mine))
@@ -242,14 +242,13 @@ func (v *view) slot(in *time.Location) []string {
 }
 
 func (v *view) slotOf(start, end time.Time) []string {
-	date := func(t time.Time) string { return v.locale.must("date", t) }
 	clock := func(t time.Time) string { return v.locale.must("time", t) }
 	if start.YearDay() == end.YearDay() && start.Year() == end.Year() {
-		return []string{date(start), fmt.Sprintf("%s\u2013%s (%s)", clock(start), clock(end), zoneName(start))}
+		return []string{v.locale.must("date", start), fmt.Sprintf("%s\u2013%s (%s)", clock(start), clock(end), zoneName(start))}
 	}
 	return []string{
-		date(start) + " " + clock(start) + " \u2013",
-		date(end) + " " + clock(end) + " (" + zoneName(end) + ")",
+		v.at("date", start) + " \u2013",
+		v.at("date", end) + " (" + zoneName(end) + ")",
 	}
 }
 
@@ -271,7 +270,7 @@ func (v *view) dates() []string {
 	in := v.start.Location()
 	ls := []string{v.locale.must("dates-count", map[string]any{"N": s.Count, "Rule": v.rule()})}
 	for i, d := range s.Dates {
-		l := v.locale.must("date", d.In(in)) + " " + v.locale.must("time", d.In(in))
+		l := v.at("date", d.In(in))
 		if i < len(s.Places) {
 			l += v.locale.must("list-separator", nil) + v.names(s.Places[i])
 		}
@@ -349,7 +348,12 @@ func (v *view) attendees() string {
 }
 
 func (v *view) short(t time.Time) string {
-	return v.locale.must("date-short", t) + " " + v.locale.must("time", t) + " (" + offsetName(t) + ")"
+	return v.at("date-short", t) + " (" + offsetName(t) + ")"
+}
+
+// at returns the date of t, in the named format, and its time.
+func (v *view) at(date string, t time.Time) string {
+	return v.locale.must(date, t) + v.locale.must("date-time-separator", nil) + v.locale.must("time", t)
 }
 
 func zoneName(t time.Time) string {
