@@ -63,7 +63,7 @@ const de: typeof en = {
   fault: {
     ambiguous_time: 'Diese Uhrzeit gibt es an dem Tag zweimal, weil die Uhr zurückgestellt wird.',
     conflict: 'Das widerspricht einer anderen Angabe.',
-    disabled: 'Dieses Konto ist deaktiviert.',
+    disabled: 'Dieses Konto ist gesperrt.',
     offset_required: 'Geben Sie die Zeit mit Zeitzone an.',
     refused: 'Das ist nicht mehr möglich.',
     too_common: 'Dieses Passwort ist zu leicht zu erraten.',

@@ -77,7 +77,7 @@ const de: typeof en = {
     inWords: 'Zusammenfassung',
     unsaved: 'Nicht gespeicherte Änderungen',
     removeNone: 'Dieser Raum hat keine bevorstehenden Besprechungen. Vergangene Besprechungen behalten seinen Namen.',
-    removeComing: (n, more) => `${more ? `Mehr als ${n}` : n} ${n === '1' && !more ? 'bevorstehende Besprechung nutzt' : 'bevorstehende Besprechungen nutzen'} diesen Raum, daher kann er nicht gelöscht werden. Nehmen Sie ihn außer Betrieb, um neue Buchungen zu verhindern, und verschieben oder stornieren Sie dann die bestehenden.`,
+    removeComing: (n, more) => `${more ? `Mehr als ${n}` : n} ${n === '1' && !more ? 'bevorstehende Besprechung nutzt' : 'bevorstehende Besprechungen nutzen'} diesen Raum, daher kann er nicht gelöscht werden. Nehmen Sie ihn außer Betrieb, um neue Buchungen zu verhindern, und verschieben Sie dann die bestehenden oder sagen Sie sie ab.`,
     retire: 'Außer Betrieb nehmen',
   },
   opening: {

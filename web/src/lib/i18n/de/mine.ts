@@ -17,7 +17,7 @@ const de: typeof en = {
     starts: (when) => `Beginnt ${when}`,
     ends: (when) => `Endet ${when}`,
     here: (time, place) => `${time} in ${place}`,
-    you: { accepted: 'Sie haben zugesagt', tentative: 'Sie haben mit Vielleicht geantwortet', declined: 'Sie haben abgesagt', needs_action: 'Noch nicht beantwortet' },
+    you: { accepted: 'Sie haben zugesagt', tentative: 'Sie haben mit „Vielleicht“ geantwortet', declined: 'Sie haben abgesagt', needs_action: 'Noch nicht beantwortet' },
     coming: (n, of) => `${n} von ${of} nehmen teil`,
     checkIn: 'Einchecken',
     checkInBy: (time) => `Checken Sie bis ${time} ein, sonst wird der Raum freigegeben.`,

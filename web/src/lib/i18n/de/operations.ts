@@ -250,7 +250,7 @@ const de: typeof en = {
       'meeting.rejected': 'lehnte ab:',
       'meeting.changed': 'änderte',
       'meeting.cancelled': 'sagte ab:',
-      'meeting.started': 'begann',
+      'meeting.started': 'startete',
       'meeting.ended': 'beendete',
       'meeting.released': 'gab frei:',
       'meeting.checked_in': 'checkte ein:',

@@ -7,7 +7,7 @@ const periods = { day: 'Tag', week: 'Woche', month: 'Monat' }
 const de: typeof en = {
   reason: {
     room_conflict: (w) => (w.span ? `Belegt ${w.span}` : 'Belegt'),
-    features: (w) => `Kein ${w.feature}`,
+    features: (w) => `Ohne ${w.feature}`,
     no_time_to_decide: () => 'Der Beginn ist zu nah, um die Anfrage noch rechtzeitig zu genehmigen.',
     capacity: (w) => `${room(w)} hat ${w.limit} Plätze; diese Besprechung hat ${w.actual} Personen.`,
     room_inactive: (w) => `${room(w)} kann zurzeit nicht gebucht werden.`,

@@ -95,7 +95,7 @@ export default {
       escalation: 'Escalation',
       waitlist_offer: 'Waiting list offer',
       waitlist_booked: 'Booked from the waiting list',
-      waitlist_expired: 'Waiting list expired',
+      waitlist_expired: 'Off the waiting list',
     },
     noNotifications: 'Nothing sent yet',
     outbox: 'Outbox',

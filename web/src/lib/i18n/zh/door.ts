@@ -7,7 +7,7 @@ export default {
       check_in: '请签到',
       soon: '即将开始',
       pending: '待审批',
-      closed: '已关闭',
+      closed: '不开放',
       unknown: '无数据',
     },
     until: (at: string) => `至 ${at}`,

@@ -13,7 +13,7 @@ const zh: typeof en = {
     buffer: '缓冲时间',
     checkedIn: '已签到',
     checkInNow: '可以签到',
-    asksToMove: '申请移动',
+    asksToMove: '已申请变更',
     inPast: '该时间已过',
     taken: (title, range) => `已占用：${title}，${range}`,
     closedThen: '会议室在该时段不开放',

@@ -47,7 +47,7 @@ const zh: typeof en = {
     fewer: '收起',
     requests: '我的申请',
     decidedBy: (when) => `审批截止：${when}`,
-    moveAsked: (when) => `申请移动到 ${when}`,
+    moveAsked: (when) => `申请改到 ${when}`,
     toDecide: (n) => `${n} 个申请需要您审批`,
     waits: '候补名单',
     position: (n) => `名单上第 ${n} 位`,

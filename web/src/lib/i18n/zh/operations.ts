@@ -41,7 +41,7 @@ const zh: typeof en = {
     lateNone: '此期间没有任务执行。',
     strategy: '任务类型',
     settings: '设置',
-    settingsOf: (concurrency, batch) => `${concurrency} 个工作线程，每批 ${batch} 个`,
+    settingsOf: (concurrency, batch) => `并发 ${concurrency}，每批 ${batch} 个`,
     rate: (n) => `每秒最多 ${n} 个`,
     status: '状态',
     active: '运行中',
