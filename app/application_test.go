@@ -69,7 +69,7 @@ func signIn(t *testing.T, a *Application, s *httptest.Server) string {
 	return body.Token
 }
 
-func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
+func TestApplication_jobTypesAreThoseThatCanBeConfigured(t *testing.T) {
 	a, _ := startApplication(t, nil)
 	var names []string
 	for _, j := range a.jobs {
@@ -81,8 +81,8 @@ func TestApplication_strategiesAreThoseThatCanBeTuned(t *testing.T) {
 	}
 }
 
-// What config.yaml says of strategies is so: it names all, and the figures are their defaults.
-func TestApplication_shippedFileOnStrategies(t *testing.T) {
+// config.yaml names every job type, and its figures are their defaults.
+func TestApplication_jobTypesInShippedFile(t *testing.T) {
 	src, err := os.ReadFile("../config.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestApplication_shippedFileOnStrategies(t *testing.T) {
 	a, _ := startApplication(t, nil)
 	own, shown := admin.Settings(a.jobs, nil), admin.Settings(a.jobs, shipped.Config.Queue.Options())
 	if len(shipped.Config.Queue.Jobs) == 0 {
-		t.Error("config.yaml shows no strategy")
+		t.Error("config.yaml shows no job type")
 	}
 	if d := cmp.Diff(own, shown); d != "" {
 		t.Error(d)

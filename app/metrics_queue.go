@@ -25,7 +25,7 @@ type queueCollector struct {
 	mu      sync.Mutex
 	at      time.Time
 	stats   map[string]delayjob.Stats
-	unknown map[string]int // messages of jobs without a strategy
+	unknown map[string]int // messages by job type that this version does not know
 }
 
 const queueCounted = 5 * time.Second
@@ -44,12 +44,12 @@ func newQueueCollector(q func() delayjob.Inspector, jobs []string, topics topicC
 }
 
 var (
-	waitingDesc = queueDesc("delayjob_waiting", "Messages whose time has not come.")
+	waitingDesc = queueDesc("delayjob_waiting", "Messages that are not due yet.")
 	readyDesc   = queueDesc("delayjob_ready", "Messages that are due and wait for a handler.")
 	leasedDesc  = queueDesc("delayjob_leased", "Messages that are being handled.")
 	deadDesc    = queueDesc("delayjob_dead", "Dead letters.")
 	pausedDesc  = queueDesc("delayjob_paused", "1 while the job is paused.")
-	unknownDesc = queueDesc("delayjob_unknown", "Messages of a job that has no strategy: nothing handles them.")
+	unknownDesc = queueDesc("delayjob_unknown", "Messages of a job type that this version does not know. They wait.")
 	oldestDesc  = queueDesc("delayjob_oldest_due_age_seconds", "How long the oldest due message has been waiting; 0 if none is due.")
 )
 

@@ -22,7 +22,7 @@ type noTopics struct{ topicCounter }
 
 func (noTopics) Names(context.Context, int) ([]string, error) { return nil, nil }
 
-// Messages that no strategy handles are measured, and logged once for each job.
+// Messages of unknown job types are counted, and logged once for each job.
 func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
 	q := memqueue.New()
@@ -63,7 +63,7 @@ func TestUnknownJobs(t *testing.T) {
 		look(map[string]float64{"delayjob_unknown no.such": 2, "delayjob_unknown other": 1})
 	}
 	for _, job := range []string{"no.such", "other"} {
-		if n := strings.Count(log.String(), `msg="no strategy for queued messages" job=`+job); n != 1 {
+		if n := strings.Count(log.String(), `msg="unknown job type in queue" job=`+job); n != 1 {
 			t.Errorf("%s is logged %d times:\n%s", job, n, log.String())
 		}
 	}

@@ -123,7 +123,7 @@ func clocksForward(year int) time.Time {
 	return day.AddDate(0, 0, -int(day.Weekday()))
 }
 
-// TestDocs_names checks that docs/operations.md names every metric and strategy, and that no document
+// TestDocs_names checks that docs/operations.md names every metric and job type, and that no document
 // names a metric that does not exist.
 func TestDocs_names(t *testing.T) {
 	t.Parallel()
@@ -143,13 +143,13 @@ func TestDocs_names(t *testing.T) {
 	}
 	docs, operations, source := read("../docs/*.md")+read("../README.md"), read("../docs/operations.md"), read("../app/*.go")+read("../app/*/*.go")
 	metric := regexp.MustCompile(`\b(delayjob|http_request)_[a-z_]+`)
-	strategy := regexp.MustCompile(`[a-z]+\.[a-z_]+`)
-	strategies := strategy.FindAllString(regexp.MustCompile(`var JobNames = .*`).FindString(source), -1)
+	jobType := regexp.MustCompile(`[a-z]+\.[a-z_]+`)
+	jobTypes := jobType.FindAllString(regexp.MustCompile(`var JobNames = .*`).FindString(source), -1)
 	metrics := metric.FindAllString(source, -1)
-	if len(metrics) < 20 || len(strategies) < 10 {
-		t.Fatalf("found %d metrics and %d strategies", len(metrics), len(strategies))
+	if len(metrics) < 20 || len(jobTypes) < 10 {
+		t.Fatalf("found %d metrics and %d job types", len(metrics), len(jobTypes))
 	}
-	for _, name := range append(metrics, strategies...) {
+	for _, name := range append(metrics, jobTypes...) {
 		if !strings.Contains(operations, "`"+name+"`") {
 			t.Errorf("docs/operations.md does not name %s", name)
 		}

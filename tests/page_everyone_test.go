@@ -35,7 +35,7 @@ const labels = `[...new Set([...document.querySelectorAll('h1, h2, h3, button, l
 	.filter((e) => e.checkVisibility()).flatMap((e) => e.innerText.split('\n')).map((s) => s.trim()).filter((s) => /[A-Za-z]{4}/.test(s)))]`
 
 // foreign are the labels without a Chinese character and with a word that is not among the
-// names; those of strategies are meeting.start and the like.
+// names; those of job types are meeting.start and the like.
 func (b *tab) foreign(names string) (left []string) {
 	b.t.Helper()
 	latin := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }

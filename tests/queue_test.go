@@ -156,7 +156,7 @@ func TestQueue_commands(t *testing.T) {
 	has(broken, "meeting.start:42 is waiting and dead\n", "approval.expire:7 is waiting but has no body\n",
 		"meeting.end:7 waits until 1000, before it is due at 2000\n", "meeting.end:8 is leased until 00:00:01.000Z, and no consumer has claimed it\n",
 		"meeting.end:9 has the token 10, later than the last one of its shard, 9\n",
-		"no.such has messages, but no strategy handles them\n", "no.such:2 is waiting but has no body\n", "in 7 places")
+		"no.such has messages, but this version does not know the job type\n", "no.such:2 is waiting but has no body\n", "in 7 places")
 
 	want(stats(), "no.such", 0, 2, 0, 0)
 	has(command(t, server, 0, "queue", "stats"), "no.such (unknown)")

@@ -62,14 +62,14 @@ func knownJob(name string) error {
 	if config.IsJob(name) {
 		return nil
 	}
-	return usageError{fmt.Errorf("%q is no strategy%s", name, config.Suggest(name, config.JobNames))}
+	return usageError{fmt.Errorf("%q is not a job type%s", name, config.Suggest(name, config.JobNames))}
 }
 
 func (c *cli) queueStatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Count messages by state, for each strategy and topic", Args: cobra.NoArgs,
-		Long: "Count messages by state, for each strategy and topic. A job marked (unknown) has no strategy in this version; nothing handles its messages.",
+		Use: "stats", Short: "Count messages by state, for each job type and topic", Args: cobra.NoArgs,
+		Long: "Count messages by state, for each job type and topic. This version does not know job types marked (unknown), so their messages wait.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs and GET /api/v1/topics", func(settings *config.Config, q app.Queue) error {
 				return c.queueStats(cmd.Context(), settings, q, asJSON)
@@ -88,7 +88,7 @@ type jobCounts struct {
 	Dead      int        `json:"dead"`
 	OldestDue *time.Time `json:"oldest_due"`
 	Paused    bool       `json:"paused"`
-	Unknown   bool       `json:"unknown,omitempty"` // no strategy handles it
+	Unknown   bool       `json:"unknown,omitempty"` // this version does not know the job type
 }
 
 func countsOf(job string, s delayjob.Stats) jobCounts {
@@ -169,7 +169,7 @@ func (c *cli) queuePeekCommand() *cobra.Command {
 	var asJSON bool
 	states := []string{string(delayjob.StateReserved), string(delayjob.StateReady), string(delayjob.StateDelayed), string(delayjob.StateDead)}
 	cmd := &cobra.Command{
-		Use: "peek JOB", Short: "List messages of a strategy, earliest first, without claiming them", Args: cobra.ExactArgs(1),
+		Use: "peek JOB", Short: "List messages of a job type, earliest first, without claiming them", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			look := states
 			if state != "" {
@@ -343,14 +343,14 @@ func (c *cli) queueRequeueCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&job, "job", "", "all dead letters of this strategy")
+	cmd.Flags().StringVar(&job, "job", "", "all dead letters of this job type")
 	cmd.Flags().BoolVar(&all, "all", false, "all dead letters")
 	return cmd
 }
 
 func (c *cli) queueDiscardCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "discard ID...", Short: "Discard dead letters, and messages without a strategy", Args: cobra.MinimumNArgs(1),
+		Use: "discard ID...", Short: "Discard dead letters, and messages of unknown job types", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return c.withDeadLetters(cmd.Context(), "DELETE /api/v1/jobs/dead/{id}", func(d *admin.DeadLetters) error {
 				return c.eachDeadLetter(ids, "Discarded", func(id string) error {
@@ -394,7 +394,7 @@ func (c *cli) queueCheckCommand() *cobra.Command {
 			"  2  it has a token if and only if it is leased\n" +
 			"  3  no token is newer than the last one its shard issued\n" +
 			"  4  it waits for its due time or, after a retry, for a later one; an expired lease is taken over within a second\n" +
-			"  5  its job has a strategy in this version, or is a topic\n" +
+			"  5  this version knows its job type, or it is a job of a topic\n" +
 			"Prints each violation that lasts for more than a second, and then exits with code 1.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withQueue(cmd.Context(), "GET /api/v1/jobs", func(_ *config.Config, q app.Queue) error { return c.queueCheck(cmd.Context(), q) })
@@ -445,8 +445,8 @@ func breachesOf(ctx context.Context, q app.Queue) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for job := range unknown { // without counts, so that a later look finds the same breach
-		more = append(more, job+" has messages, but no strategy handles them")
+	for job := range unknown { // without counts, so that the second check finds the same breach
+		more = append(more, job+" has messages, but this version does not know the job type")
 	}
 	stranded, err := delayjob.Stranded(ctx, q, config.JobNames...)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; known are audit, auth, booking, database, email, http, limits, log, notifications, queue, sms, topics"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, database, email, http, limits, log, notifications, queue, sms, topics"},
 		{"limit of nothing", "limits: { heavy: 0 }\n", "c.yaml:1:18: limits.heavy is 0; it must be from 1 to 1000"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
@@ -46,8 +46,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"shards", "queue:\n  url: redis://localhost\n  shards: 6\n", "c.yaml:3:11: queue.shards is 6; it must be 1, 2, 4, 8, 16, 32 or 64, or 0 for the default"},
 		{"shards in memory", "queue: {shards: 4}\n", "c.yaml:1:17: queue.shards is 4, but the queue in memory (queue.url) has no parts"},
 		{"reload before load", "queue:\n  reload_every: 5s\n", "c.yaml:2:17: queue.reload_every is shorter than queue.load_every"},
-		{"unknown strategy", "queue:\n  jobs:\n    meeting.strat: {batch: 5}\n", "c.yaml:3:5: queue.jobs.meeting.strat is no strategy; did you mean meeting.start?"},
-		{"unknown key of a strategy", "queue: {jobs: {meeting.start: {retries: 5}}}\n", "c.yaml:1:32: unknown key queue.jobs.meeting.start.retries; known are batch, concurrency, lease, max_attempts, rate"},
+		{"unknown job type", "queue:\n  jobs:\n    meeting.strat: {batch: 5}\n", "c.yaml:3:5: queue.jobs.meeting.strat is not a job type; did you mean meeting.start?"},
+		{"unknown key of a job type", "queue: {jobs: {meeting.start: {retries: 5}}}\n", "c.yaml:1:32: unknown key queue.jobs.meeting.start.retries; use one of batch, concurrency, lease, max_attempts, rate"},
 		{"attempts", "queue: {jobs: {meeting.start: {max_attempts: -2}}}\n", "c.yaml:1:46: queue.jobs.meeting.start.max_attempts is -2; it must be at least 1, -1 for no limit or 0 for the default"},
 		{"smtp without host", "email:\n  driver: smtp\n", "c.yaml:1:1: email.smtp.host is empty, but email.driver is smtp"},
 		{"from", "email: {from: nobody}\n", `c.yaml:1:15: email.from is "nobody"; it must be an address such as Punctual <rooms@example.org>`},
@@ -116,7 +116,7 @@ c.yaml:6:11: email.smtp.port: "x" is not a whole number in plain decimals
        |           ^
      7 | log: { level: info, colour: *** }
      8 | 
-c.yaml:7:21: unknown key log.colour; known are format, level
+c.yaml:7:21: unknown key log.colour; use one of format, level
      5 |     password: ***
      6 |     port: x
 >    7 | log: { level: info, colour: *** }
@@ -232,7 +232,7 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 	for env, want := range map[string]string{
 		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[x]":       `PUNCTUAL_HTTP_TRUSTED_PROXIES:1:2: http.trusted_proxies[0] is "x"; it must be an address or a network such as 10.0.0.0/8`,
 		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
-		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is no strategy; known are meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, notify.email, notify.sms, webhook.deliver`,
+		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, notify.email, notify.sms, webhook.deliver`,
 	} {
 		_, _, err := parse("c.yaml", nil, []string{env})
 		if err == nil || err.Error() != want {
@@ -251,7 +251,7 @@ func TestConfig_shippedFileIsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.Queue.Jobs = map[string]Job{} // there they are the strategies' own defaults
+	got.Queue.Jobs = map[string]Job{} // there they are the defaults of each job type
 	if d := cmp.Diff(Default(), got); d != "" {
 		t.Error(d)
 	}

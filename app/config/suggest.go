@@ -17,7 +17,7 @@ func Suggest(word string, known []string) string {
 	if at != "" {
 		return fmt.Sprintf("; did you mean %s?", at)
 	}
-	return fmt.Sprintf("; known are %s", strings.Join(known, ", "))
+	return fmt.Sprintf("; use one of %s", strings.Join(known, ", "))
 }
 
 // editDistance is the number of letters to insert, delete or replace (Levenshtein).

@@ -124,7 +124,7 @@ func (c *Queue) validate(r *rules) {
 func (c Job) validate(r *rules, job string) {
 	path := "queue.jobs." + job
 	if !slices.Contains(JobNames, job) {
-		r.check(false, path, "is no strategy%s", Suggest(job, JobNames))
+		r.check(false, path, "is not a job type%s", Suggest(job, JobNames))
 		return
 	}
 	r.check(c.Concurrency >= 0 && c.Concurrency <= 1000, path+".concurrency", "is %d; it must be from 1 to 1000, or 0 for the default", c.Concurrency)

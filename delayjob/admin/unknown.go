@@ -9,8 +9,8 @@ import (
 	"punctual/delayjob"
 )
 
-// UnknownJobs finds messages of jobs that this version does not know, such as those of a newer one.
-// They wait in the queue until an operator acts. Each job is logged once.
+// UnknownJobs finds messages of job types that this version does not know, such as those of a newer one.
+// They wait in the queue until an operator acts. Each job type is logged once.
 type UnknownJobs struct {
 	Queue func() delayjob.Inspector // returns the queue in force
 	Known func(job string) bool
@@ -22,7 +22,7 @@ type UnknownJobs struct {
 
 const unknownJobsEvery = 30 * time.Second
 
-// Count returns the numbers of messages of each unknown job.
+// Count returns the number of messages of each unknown job type.
 func (u *UnknownJobs) Count(ctx context.Context) (map[string]delayjob.Stats, error) {
 	found, err := delayjob.Unknown(ctx, u.Queue(), u.Known)
 	u.mu.Lock()
@@ -35,7 +35,7 @@ func (u *UnknownJobs) Count(ctx context.Context) (map[string]delayjob.Stats, err
 			u.logged = map[string]bool{}
 		}
 		u.logged[job] = true
-		u.Log.Warn("no strategy for queued messages", "job", job, "messages", s.Messages(), "oldest_due", s.Oldest)
+		u.Log.Warn("unknown job type in queue", "job", job, "messages", s.Messages(), "oldest_due", s.Oldest)
 	}
 	return found, err
 }

@@ -9,16 +9,15 @@ import (
 	"punctual/delayjob"
 )
 
-// comingHour counts what becomes due in each minute of the coming hour, by asking each strategy
-// what its loader would load: the database knows it, the queue only up to its horizon. Answers
-// are kept for some seconds, and of one strategy no more than a bound is read, so that it costs
-// an installation little however many look at it.
+// comingHour counts what becomes due in each minute of the coming hour. It reads what the loader
+// would load, because the queue holds messages only up to its horizon. Answers are cached for some
+// seconds, and the rows read per job type are limited, so that many readers cost little.
 type comingHour struct {
 	jobs []delayjob.DelayJob
-	most int // of one strategy
+	most int // messages of one job type
 	now  func() time.Time
 
-	mu   sync.Mutex // held while it counts: who asks meanwhile gets the same answer
+	mu   sync.Mutex // held while it counts, so that concurrent callers share one answer
 	last comingView
 	at   time.Time // when it was counted
 }

@@ -31,13 +31,13 @@ func (a *api) registerDead(r huma.API, op func(id, method, path, summary string)
 	huma.Register(r, op("list-dead-jobs", http.MethodGet, "/jobs/dead", "List dead letters, newest first"), a.listDead)
 	huma.Register(r, op("get-dead-job", http.MethodGet, "/jobs/dead/{id}", "Get a dead letter with its payload"), a.deadJob)
 	huma.Register(r, op("requeue-dead-job", http.MethodPost, "/jobs/dead/{id}/requeue", "Retry a dead letter"), a.requeue)
-	huma.Register(r, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Retry dead letters: all, those of a strategy, or those with an error"), a.requeueAll)
+	huma.Register(r, op("requeue-dead-jobs", http.MethodPost, "/jobs/dead/requeue", "Retry dead letters: all, those of a job type, or those with an error"), a.requeueAll)
 	huma.Register(r, op("discard-dead-job", http.MethodDelete, "/jobs/dead/{id}", "Discard a dead letter"), a.discard)
-	huma.Register(r, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Discard dead letters: all, those of a strategy, or those with an error"), a.discardAll)
+	huma.Register(r, op("discard-dead-jobs", http.MethodPost, "/jobs/dead/discard", "Discard dead letters: all, those of a job type, or those with an error"), a.discardAll)
 }
 
 type deadQuery struct {
-	Job    string `query:"job" maxLength:"64" doc:"Only dead letters of this strategy"`
+	Job    string `query:"job" maxLength:"64" doc:"Only dead letters of this job type"`
 	Error  string `query:"error_contains" maxLength:"1000" doc:"Text in the error; ignores case"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 	Cursor string `query:"cursor" maxLength:"500"`
@@ -132,7 +132,7 @@ func (a *api) requeue(ctx context.Context, in *deadID) (*struct{}, error) {
 
 type deadFilter struct {
 	Body struct {
-		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Only dead letters of this strategy" example:"notify.email"`
+		Job           string `json:"job,omitempty" minLength:"1" maxLength:"64" doc:"Only dead letters of this job type" example:"notify.email"`
 		ErrorContains string `json:"error_contains,omitempty" minLength:"1" maxLength:"1000" doc:"Text in the error; ignores case"`
 
 		IDs []string `json:"ids,omitempty" minItems:"1" maxItems:"500" doc:"Only these dead letters; cannot be combined with other fields" example:"[\"notify.email:42\"]"`

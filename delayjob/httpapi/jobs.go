@@ -76,8 +76,8 @@ type JobView struct {
 	Dead      int         `json:"dead" doc:"Messages that were given up"`
 	OldestDue *time.Time  `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
 	Paused    bool        `json:"paused"`
-	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"When the strategy was paused"`
-	PausedBy  string      `json:"paused_by,omitempty" doc:"User who paused the strategy" example:"root@example.org"`
+	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"When the job type was paused"`
+	PausedBy  string      `json:"paused_by,omitempty" doc:"User who paused the job type" example:"root@example.org"`
 	Settings  JobSettings `json:"settings"`
 }
 
@@ -99,11 +99,11 @@ func (a *api) registerJobs(r huma.API) {
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Jobs"}}
 	}
-	huma.Register(r, op("list-jobs", http.MethodGet, "/jobs", "List strategies with their message counts"), a.list)
-	huma.Register(r, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Pause a strategy"), a.pause)
-	huma.Register(r, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Resume a strategy"), a.resume)
-	huma.Register(r, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "List the next messages of a strategy"), a.messages)
-	huma.Register(r, op("coming-jobs", http.MethodGet, "/jobs/coming", "Count the messages due in each minute of the next hour, by strategy"), a.comingHour)
+	huma.Register(r, op("list-jobs", http.MethodGet, "/jobs", "List job types with their message counts"), a.list)
+	huma.Register(r, op("pause-job", http.MethodPost, "/jobs/{name}/pause", "Pause a job type"), a.pause)
+	huma.Register(r, op("resume-job", http.MethodPost, "/jobs/{name}/resume", "Resume a job type"), a.resume)
+	huma.Register(r, op("list-job-messages", http.MethodGet, "/jobs/{name}/messages", "List the next messages of a job type"), a.messages)
+	huma.Register(r, op("coming-jobs", http.MethodGet, "/jobs/coming", "Count the messages due in each minute of the next hour, by job type"), a.comingHour)
 	a.registerDead(r, op)
 }
 
@@ -119,7 +119,7 @@ type unknownJobView struct {
 type jobList struct {
 	Body struct {
 		Items   []JobView        `json:"items" nullable:"false"`
-		Unknown []unknownJobView `json:"unknown" nullable:"false" doc:"The first 100 jobs, by name, with messages in the queue but without a strategy in this version. Nothing handles these messages"`
+		Unknown []unknownJobView `json:"unknown" nullable:"false" doc:"The first 100 job types, by name, that have messages in the queue but that this version does not know. Their messages wait"`
 		Mode    QueueMode        `json:"mode" enum:"memory,redis,fallback" doc:"What stores the queue. fallback: Redis is unavailable and one process works from memory; other processes then count what the database holds, without messages being handled"`
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"punctual/delayjob"
 )
 
-// pendingCounts are the counts of a queue that does not answer, made from the database: what a
-// queue would hold were it filled just now. What is being handled, another process knows. Answers
-// are kept for some seconds, and of one strategy no more than a bound is read.
+// pendingCounts replaces the counts of a queue that does not answer. It reads from the database
+// what a freshly filled queue would hold. Messages that other processes handle are not included.
+// Answers are cached for some seconds, and the rows read per job type are limited.
 type pendingCounts struct {
 	jobs    []delayjob.DelayJob
 	dead    func(ctx context.Context) (map[string]int, error) // recorded, by job
 	horizon time.Duration
-	most    int // of one strategy
+	most    int // messages of one job type
 	now     func() time.Time
 
-	mu   sync.Mutex // held while it counts: who asks meanwhile gets the same answer
+	mu   sync.Mutex // held while it counts, so that concurrent callers share one answer
 	last map[string]delayjob.Stats
 	at   time.Time // when it was counted
 }

@@ -34,15 +34,15 @@ type MeetingLateness func(ctx context.Context, from, to string, bounds []time.Du
 type punctualityView struct {
 	From     time.Time         `json:"from"`
 	To       time.Time         `json:"to"`
-	Items    []latenessOfJob   `json:"items" nullable:"false" doc:"Lateness of each strategy"`
-	Total    LatenessView      `json:"total" doc:"Lateness of all strategies together"`
+	Items    []latenessOfJob   `json:"items" nullable:"false" doc:"Lateness of each job type"`
+	Total    LatenessView      `json:"total" doc:"Lateness of all job types together"`
 	Step     string            `json:"step" enum:"hour,day" doc:"Length of each period in times"`
 	Times    []latenessOfTime  `json:"times" nullable:"false" doc:"Lateness by hour, or by day (UTC) if the range is longer than eight days. Periods in which nothing ran are omitted"`
 	Meetings latenessOfMeeting `json:"meetings" doc:"Lateness of meetings that were due to start within the range"`
 }
 
 type latenessOfJob struct {
-	Job string `json:"job" example:"meeting.start" doc:"Name of the strategy; topic.* stands for all topics after the first hundred"`
+	Job string `json:"job" example:"meeting.start" doc:"Job type; topic.* stands for all topics after the first hundred"`
 	LatenessView
 }
 
@@ -114,7 +114,7 @@ func rounded(d time.Duration) *float64 { return new(math.Round(d.Seconds()*1e4) 
 type punctualityQuery struct {
 	From string `query:"from" doc:"Start of the range, rounded to whole hours; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
 	To   string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
-	Job  string `query:"job" maxLength:"100" doc:"Limits times to this strategy" example:"meeting.start"`
+	Job  string `query:"job" maxLength:"100" doc:"Limits times to this job type" example:"meeting.start"`
 }
 
 func (a *api) registerPunctuality(r huma.API) {

@@ -113,7 +113,7 @@ func targets(hooks []*Webhook) []target {
 	return all
 }
 
-// push is the strategy that posts the jobs of one topic. The row decides: it counts the attempts
+// push is the job type that posts the jobs of one topic. The row decides: it counts the attempts
 // and holds the lease of a post. If a process dies during a post, that attempt is used up, and
 // another process makes the next one when the lease ends. Concurrent posts share transactions.
 type push struct {

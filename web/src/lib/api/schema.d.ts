@@ -329,7 +329,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List strategies with their message counts */
+        /** List job types with their message counts */
         get: operations["list-jobs"];
         put?: never;
         post?: never;
@@ -346,7 +346,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count the messages due in each minute of the next hour, by strategy */
+        /** Count the messages due in each minute of the next hour, by job type */
         get: operations["coming-jobs"];
         put?: never;
         post?: never;
@@ -382,7 +382,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Discard dead letters: all, those of a strategy, or those with an error */
+        /** Discard dead letters: all, those of a job type, or those with an error */
         post: operations["discard-dead-jobs"];
         delete?: never;
         options?: never;
@@ -399,7 +399,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Retry dead letters: all, those of a strategy, or those with an error */
+        /** Retry dead letters: all, those of a job type, or those with an error */
         post: operations["requeue-dead-jobs"];
         delete?: never;
         options?: never;
@@ -449,7 +449,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the next messages of a strategy */
+        /** List the next messages of a job type */
         get: operations["list-job-messages"];
         put?: never;
         post?: never;
@@ -468,7 +468,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pause a strategy */
+        /** Pause a job type */
         post: operations["pause-job"];
         delete?: never;
         options?: never;
@@ -485,7 +485,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Resume a strategy */
+        /** Resume a job type */
         post: operations["resume-job"];
         delete?: never;
         options?: never;
@@ -2625,7 +2625,7 @@ export interface components {
              */
             ids?: string[] | null;
             /**
-             * @description Only dead letters of this strategy
+             * @description Only dead letters of this job type
              * @example notify.email
              */
             job?: string;
@@ -3179,7 +3179,7 @@ export interface components {
              * @enum {string}
              */
             mode: "memory" | "redis" | "fallback";
-            /** @description The first 100 jobs, by name, with messages in the queue but without a strategy in this version. Nothing handles these messages */
+            /** @description The first 100 job types, by name, that have messages in the queue but that this version does not know. Their messages wait */
             unknown: components["schemas"]["UnknownJobView"][];
         };
         JobSettings: {
@@ -3223,11 +3223,11 @@ export interface components {
             paused: boolean;
             /**
              * Format: date-time
-             * @description When the strategy was paused
+             * @description When the job type was paused
              */
             paused_at?: string;
             /**
-             * @description User who paused the strategy
+             * @description User who paused the job type
              * @example root@example.org
              */
             paused_by?: string;
@@ -3257,7 +3257,7 @@ export interface components {
             count: number;
             histogram: components["schemas"]["LateBucket"][];
             /**
-             * @description Name of the strategy; topic.* stands for all topics after the first hundred
+             * @description Job type; topic.* stands for all topics after the first hundred
              * @example meeting.start
              */
             job: string;
@@ -4157,7 +4157,7 @@ export interface components {
         PunctualityView: {
             /** Format: date-time */
             from: string;
-            /** @description Lateness of each strategy */
+            /** @description Lateness of each job type */
             items: components["schemas"]["LatenessOfJob"][];
             /** @description Lateness of meetings that were due to start within the range */
             meetings: components["schemas"]["LatenessOfMeeting"];
@@ -4170,7 +4170,7 @@ export interface components {
             times: components["schemas"]["LatenessOfTime"][];
             /** Format: date-time */
             to: string;
-            /** @description Lateness of all strategies together */
+            /** @description Lateness of all job types together */
             total: components["schemas"]["LatenessView"];
         };
         PurgeOutputBody: {
@@ -6256,7 +6256,7 @@ export interface operations {
     "list-dead-jobs": {
         parameters: {
             query?: {
-                /** @description Only dead letters of this strategy */
+                /** @description Only dead letters of this job type */
                 job?: string;
                 /** @description Text in the error; ignores case */
                 error_contains?: string;
@@ -7910,7 +7910,7 @@ export interface operations {
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
                 to?: string;
-                /** @description Limits times to this strategy */
+                /** @description Limits times to this job type */
                 job?: string;
             };
             header?: never;
