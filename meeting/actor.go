@@ -33,12 +33,12 @@ type Actor struct {
 	Phone string // of a guest without an email address who follows a link
 	Role  Role   // of a user
 
-	// Blind actors see of private meetings what strangers see, whoever they are: their token is
-	// for something else.
+	// Blind actors see private meetings as strangers do, because their token has no scope for
+	// meetings.
 	Blind bool
 
-	// RepresentedIDs are users who are away, in whose place a manager decides; the service looks
-	// them up where it matters. nil: it has not.
+	// RepresentedIDs are absent users for whom a manager decides. The service looks them up where
+	// they matter; nil: not looked up.
 	RepresentedIDs  *[]int64
 	Represents      *[]Represented // the same users
 	RepresentsUntil time.Time      // when the first of their absences ends; zero: StandsFor is empty
@@ -47,8 +47,8 @@ type Actor struct {
 // Timer is the actor of a delay job.
 func Timer(job string) Actor { return Actor{Kind: ActorTimer, Name: job} }
 
-// rules reports whether nothing is closed to the actor. Timers are no rulers: they act by
-// transitions of their own.
+// rules reports whether the actor may do everything. Timers may not: they act by transitions of
+// their own.
 func (a Actor) rules() bool {
 	return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin
 }
@@ -59,9 +59,9 @@ func (a Actor) MayManageRooms() bool { return a.rules() }
 // MayEdit reports whether the actor may change or cancel the meeting: its organizer and admins.
 func (a Actor) MayEdit(m *Meeting) bool { return a.rules() || a.organizes(m) }
 
-// MaySee reports whether the actor sees what the meeting is about and whose it is: everybody, unless
-// the meeting is private; then its participants, the approvers of its rooms and admins.
-// Rooms may hold more than the meeting's.
+// MaySee reports whether the actor sees title and people of the meeting. Everyone may, unless the
+// meeting is private; then its participants, the approvers of its rooms and admins. rooms may
+// contain more than the meeting's.
 func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	if m.Visibility != Private {
 		return true
@@ -81,8 +81,8 @@ func (a Actor) maySeePhone(m *Meeting, p Attendee) bool {
 	return a.is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.MayEdit(m))
 }
 
-// MaySeeNotices reports whether the actor sees what was sent to whom about the meeting: its
-// organizer, the approvers of its rooms and admins.
+// MaySeeNotices reports whether the actor sees the notifications of the meeting: its organizer, the
+// approvers of its rooms and admins.
 func (a Actor) MaySeeNotices(m *Meeting, rooms []*Room) bool {
 	return a.MayEdit(m) || a.MayReject(rooms)
 }
@@ -109,16 +109,16 @@ func (a Actor) is(p Attendee) bool {
 // Busy is the title of a private meeting for those who may not see it.
 const Busy = "Busy"
 
-// View is the meeting as the actor may see it. What they may not see is left out of the
-// copy: all content of a private meeting, its people and its series, and other people's
-// telephone numbers and what they said with their answers. Rooms may hold more than the meeting's.
+// View returns a copy of the meeting without what the actor may not see: all content of a private
+// meeting, its people and its series, and other people's phone numbers and comments. rooms may
+// contain more than the meeting's.
 func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
 		seen.Title, seen.Description = Busy, ""
 		seen.Organizer = Person{}
 		seen.Attendees, seen.Reminders = nil, nil
-		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // who approved their own is its organizer
+		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
 		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
 		seen.Approval.Agreed, seen.Approval.Decision, seen.Request = nil, nil, nil
 		return &seen
@@ -137,26 +137,25 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	return &seen
 }
 
-// Represented is somebody who is away, and in whose place another decided.
+// Represented is an absent user for whom another user decided.
 type Represented struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// MayReject reports whether the actor may decide against a meeting in these rooms: an admin,
-// or an approver of any of them, at any level.
+// MayReject reports whether the actor may reject a meeting in these rooms: an admin, or an approver
+// of any of them, at any level.
 func (a Actor) MayReject(rooms []*Room) bool {
 	return a.rules() || slices.ContainsFunc(rooms, a.approves)
 }
 
-// approves reports whether the room names the actor, or somebody for whom they stand in, at
-// any level.
+// approves reports whether the room names the actor, or a user whom they represent, at any level.
 func (a Actor) approves(r *Room) bool {
 	return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
 }
 
-// mayAgree reports whether the actor may agree to a room at a level: an admin, whom the room
-// names for it and, at every level, whom it names for what takes too long, once it has.
+// mayAgree reports whether the actor may approve for a room at a level: an admin, an approver of
+// that level and, once the request is escalated, an escalation contact at every level.
 func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
 	return a.rules() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
 }

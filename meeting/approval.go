@@ -17,9 +17,8 @@ func (r *Room) deciders(level int) []int64 {
 	return r.Approval.ApproverIDs
 }
 
-// MayApprove reports whether the actor may agree to a meeting in these rooms alone, at every
-// level: an admin, or a manager whom each of them that needs approval names, or who stands in
-// for one it names.
+// MayApprove reports whether the actor alone may approve a meeting in these rooms at every level:
+// an admin, or a manager who approves, or represents an approver, for each of them.
 func (a Actor) MayApprove(rooms []*Room) bool { return a.mayApprove(levelsOf(rooms)) }
 
 func (a Actor) mayApprove(levels approvalLevels) bool {
@@ -34,13 +33,13 @@ func (a Actor) mayApprove(levels approvalLevels) bool {
 	return levels.count() > 0
 }
 
-// isOneOf reports whether the actor, as a manager, is one of the users or stands in for one.
+// isOneOf reports whether the actor is a manager who is one of the users or represents one.
 func (a Actor) isOneOf(ids []int64) bool {
 	return a.Kind == ActorUser && a.Role == Manager &&
 		slices.ContainsFunc(a.DecidesAs(), func(id int64) bool { return slices.Contains(ids, id) })
 }
 
-// DecidesAs are the users as whom the actor decides: themselves and those who are away.
+// DecidesAs returns the actor and the absent users whom they represent.
 func (a Actor) DecidesAs() []int64 {
 	if a.RepresentedIDs == nil {
 		return []int64{a.ID}
@@ -118,7 +117,7 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	return nil
 }
 
-// notYours says why the actor, who may decide at some level, cannot agree now.
+// notYours returns the error for an actor who may decide at some level, but not now.
 func (m *Meeting) notYours(levels approvalLevels, by Actor) error {
 	may := func(level int) bool {
 		return slices.ContainsFunc(levels.at(level), func(r *Room) bool { return by.mayAgree(r, level, false) })
@@ -135,8 +134,8 @@ func (m *Meeting) notYours(levels approvalLevels, by Actor) error {
 	}
 }
 
-// Reject decides against the request: the meeting's slot is free again, or it stays as it was
-// before the change.
+// Reject rejects the request: the meeting's slot becomes free, or a confirmed meeting stays where
+// it is.
 func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) error {
 	if err := m.undecided("reject", at); err != nil {
 		return err
@@ -145,15 +144,16 @@ func (m *Meeting) Reject(rooms []*Room, comment string, by Actor, at time.Time) 
 	return nil
 }
 
-// Expire ends a request that nobody decided in time: to is [Rejected], or [Confirmed] where its rooms
-// want that. It is a [*PolicyError] to confirm a request that does not hold its rooms while one of
-// them is closed. The caller knows by the engine's clock that the deadline has come.
+// Expire ends a request that nobody decided in time, as [Rejected], or as [Confirmed] if its rooms
+// want that. It returns a [*PolicyError] instead of confirming a request that does not hold its
+// rooms while one of them is closed. The caller knows by the engine's clock that the deadline has
+// passed.
 func (m *Meeting) Expire(to Status, rooms []*Room, by Actor, at time.Time) error {
 	switch {
 	case m.Request == nil:
 		return &StateError{State: m.Status, Action: "expire"}
-	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // what has begun does not move
-		if m.Request.Change != nil || len(m.Occupied) == 0 { // else it is booked since its deadline
+	case to == Confirmed && (m.Request.Change == nil || m.EffectiveStatus(at) == Confirmed): // a meeting in progress cannot move
+		if m.Request.Change != nil || len(m.Occupied) == 0 { // otherwise it counts as booked since its deadline
 			if err := m.closed(rooms, at); err != nil {
 				return err
 			}
@@ -172,8 +172,8 @@ func (m *Meeting) undecided(action string, at time.Time) error {
 	return nil
 }
 
-// confirm decides for the request. It takes its rooms if it does not hold them already.
-// Reason is one of the Reason constants, or empty if somebody decided.
+// confirm approves the request and takes its rooms unless it holds them already. Reason is one of
+// the Reason constants, or empty if a user decided.
 func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at time.Time) {
 	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
 	m.UpdatedAt = at
@@ -197,8 +197,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 	m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
 }
 
-// decidedAt is the level that was asked when a decision came, for the history; the first goes
-// without saying.
+// decidedAt adds the level of a decision to the history; the first level is left out.
 func decidedAt(level int) map[string]Change {
 	if level <= firstLevel {
 		return nil
@@ -206,8 +205,7 @@ func decidedAt(level int) map[string]Change {
 	return map[string]Change{"approval.level": {From: level}}
 }
 
-// refuse decides against the request. Reason is one of the Reason constants, or empty if
-// somebody decided.
+// refuse rejects the request. Reason is one of the Reason constants, or empty if a user decided.
 func (m *Meeting) refuse(rooms []*Room, reason, comment string, by Actor, at time.Time) {
 	m.UpdatedAt = at
 	said := cmp.Or(reason, comment)

@@ -9,10 +9,11 @@ import (
 	"slices"
 )
 
-// waitingPage bounds how many requests are read at once.
+// waitingPage limits how many requests are read at once.
 const waitingPage = 200
 
-// Approvers names who decides on which rooms at the moment, as a text that changes when that does.
+// Approvers returns a text of who decides on which rooms at the moment. It changes when the
+// approvers do.
 func (s *Service) Approvers(ctx context.Context) (string, error) {
 	var rooms []*Room
 	for p := (Page{Limit: 500}); ; {
@@ -46,8 +47,8 @@ func (s *Service) Approvers(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// NotifyNewApprovers asks those who became approvers of a request after it was made: a room names
-// them now, or they stand in for somebody who is away. Each is asked once.
+// NotifyNewApprovers notifies users who became approvers of a request after it was made, because a
+// room names them now or they became a deputy. Each is notified once.
 func (s *Service) NotifyNewApprovers(ctx context.Context) error {
 	for after := ID(0); ; {
 		ms, err := s.store.Waiting(ctx, after, waitingPage)
@@ -71,8 +72,8 @@ func (s *Service) NotifyNewApprovers(ctx context.Context) error {
 	}
 }
 
-// notifyNewApprovers does so for some requests. Of the dates of a series that were requested at once
-// the first that still waits speaks for all.
+// notifyNewApprovers is [Service.NotifyNewApprovers] for some requests. If dates of a series were
+// requested together, the first pending one stands for all.
 func (s *Service) notifyNewApprovers(ctx context.Context, refs []Ref) error {
 	if len(refs) == 0 {
 		return nil

@@ -13,7 +13,7 @@ type Absence struct {
 	Until            time.Time
 }
 
-// absences of the moment.
+// absences holds the current absences.
 type absences []Absence
 
 func (as absences) deputy(id int64) (deputy int64, away bool) {
@@ -25,8 +25,8 @@ func (as absences) deputy(id int64) (deputy int64, away bool) {
 	return 0, false
 }
 
-// behalf are those in whose place the actor decides on rooms that name these users. For a room
-// that names the actor, they decide for themselves.
+// behalf returns the users whom the actor represents in rooms that name these users. In a room that
+// names the actor, they decide for themselves.
 func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
 	if a.Kind != ActorUser || a.Represents == nil {
 		return nil
@@ -46,7 +46,7 @@ func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
 	return all
 }
 
-// atLevel are the users whom a room names at a level, with those for what takes too long.
+// atLevel returns the approvers of a room at a level, and its escalation contacts.
 func atLevel(level int, escalated bool) func(*Room) []int64 {
 	return func(r *Room) []int64 {
 		if escalated {
@@ -56,7 +56,7 @@ func atLevel(level int, escalated bool) func(*Room) []int64 {
 	}
 }
 
-// DecidedFor are those in whose place the user decided who did, on the meeting as it is.
+// DecidedFor returns the users whom the last decider of the meeting represented.
 func (a Approval) DecidedFor() []Represented {
 	if a.DecidedBy == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (a Approval) DecidedFor() []Represented {
 	return agreedFor(a.Agreed, a.DecidedBy)
 }
 
-// agreedFor are those in whose place a user agreed.
+// agreedFor returns the users whom an approver represented.
 func agreedFor(agreed []Agreement, user int64) []Represented {
 	var all []Represented
 	for _, g := range agreed {
@@ -78,7 +78,7 @@ func agreedFor(agreed []Agreement, user int64) []Represented {
 	return all
 }
 
-// decidedFor adds to the changes of a history entry in whose place its actor decided.
+// decidedFor adds to the changes of a history entry whom its actor represented.
 func decidedFor(changes map[string]Change, people []Represented) map[string]Change {
 	if len(people) == 0 {
 		return changes
@@ -98,8 +98,8 @@ func representedNames(people []Represented) []string {
 	return names
 }
 
-// chain are those who stand in for a user, one for the other: the deputy, the deputy's deputy
-// if that one is away, too, and so on. A chain that comes back to somebody ends there.
+// chain returns the deputies of a user: the deputy, the deputy's deputy if that one is absent too,
+// and so on. A cycle ends the chain.
 func (as absences) chain(id int64) []int64 {
 	var chain []int64
 	for seen := []int64{id}; ; {
@@ -111,7 +111,7 @@ func (as absences) chain(id int64) []int64 {
 	}
 }
 
-// representedBy are the users in whose place a user may decide.
+// representedBy returns the users whom a user may represent.
 func (as absences) representedBy(id int64) []int64 {
 	var ids []int64
 	for _, a := range as {
@@ -122,10 +122,10 @@ func (as absences) representedBy(id int64) []int64 {
 	return ids
 }
 
-// Decider is somebody who is asked.
+// Decider is a user who is asked to decide.
 type Decider struct {
 	Person
-	For     []string // names of those who are away, for whom they stand in
+	For     []string // names of the absent users whom they represent
 	RoomIDs []int64  // for which they are asked
 }
 
@@ -134,12 +134,12 @@ func (k *roster) deciders(levels approvalLevels, level int) []Decider {
 	return k.asked(levels.at(level), func(r *Room) []int64 { return r.deciders(level) })
 }
 
-// others returns the users who are asked as well when those take long.
+// others returns the users to whom the request is escalated.
 func (k *roster) others(levels approvalLevels) []Decider {
 	return k.asked(levels.at(firstLevel), func(r *Room) []int64 { return r.Approval.EscalateTo })
 }
 
-// awaited is the request with those who are asked now.
+// awaited returns the request with the users who are asked now.
 func (k *roster) awaited(r *Request, levels approvalLevels) *Request {
 	seen := *r
 	asked := k.deciders(levels, r.Level)
@@ -194,7 +194,7 @@ func (k *roster) stand(p Person) Decider {
 	return Decider{Person: p}
 }
 
-// sameDeciders joins people who are asked for several reasons, by their ID.
+// sameDeciders merges, by user ID, people who are asked for several reasons.
 func sameDeciders(ds []Decider) []Decider {
 	var out []Decider
 	for _, d := range ds {
@@ -206,7 +206,7 @@ func sameDeciders(ds []Decider) []Decider {
 		o := &out[i]
 		o.RoomIDs = union(o.RoomIDs, d.RoomIDs)
 		if len(o.For) == 0 || len(d.For) == 0 {
-			o.For = nil // they are asked themselves
+			o.For = nil // they are also asked in their own right
 			continue
 		}
 		o.For = union(o.For, d.For)
@@ -215,7 +215,7 @@ func sameDeciders(ds []Decider) []Decider {
 	return out
 }
 
-// union of two lists, in the order in which things come.
+// union returns the elements of both lists, in order.
 func union[T comparable](a, b []T) []T {
 	out := slices.Clip(a)
 	for _, x := range b {
@@ -226,8 +226,8 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// firstEnd is when the first absence of these users ends. A deputy's deputy depends on no other
-// absence: whoever is between them is among the users.
+// firstEnd returns when the first absence of these users ends. This covers deputies of deputies,
+// because everyone in the chain is among the users.
 func (as absences) firstEnd(ids []int64) (end time.Time) {
 	for _, a := range as {
 		if slices.Contains(ids, a.UserID) && (end.IsZero() || a.Until.Before(end)) {
@@ -237,9 +237,9 @@ func (as absences) firstEnd(ids []int64) (end time.Time) {
 	return end
 }
 
-// roster is who may be asked to decide, at one instant.
+// roster holds the users who may be asked to decide, at one instant.
 type roster struct {
 	away   absences
-	known  map[int64]Person // those whom rooms name, and who stand in for them
+	known  map[int64]Person // approvers of rooms and their deputies
 	admins []Person
 }

@@ -7,37 +7,37 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Link names one request to one person: what a mail carries so that its reader can decide
-// without signing in. It is good once, for that request and level, while they may decide.
+// Link names a request and one reader of a mail, who can decide by it without signing in. It works
+// once, for that request and level, while the reader may decide.
 type Link struct {
 	MeetingID ID
 	Number    int64 // of the [Request]
 	UserID    int64 // of the reader
 }
 
-// LinkState is what a link still leads to.
+// LinkState is the state of a link's request for its reader.
 type LinkState string
 
 const (
 	LinkOpen      LinkState = "open"      // the reader may decide
-	LinkAgreed    LinkState = "agreed"    // the reader's part is agreed to, others decide
+	LinkAgreed    LinkState = "agreed"    // the reader's part is approved, others decide
 	LinkDecided   LinkState = "decided"   // see Verdict
 	LinkWithdrawn LinkState = "withdrawn" // the meeting was cancelled, or something else is requested
 	LinkExpired   LinkState = "expired"   // nobody decided in time
 	LinkClosed    LinkState = "closed"    // the reader may no longer decide on it
 )
 
-// Linked is what a link leads to.
+// Linked is the content of the page behind a link.
 type Linked struct {
 	State    LinkState
 	Reader   Person
 	Meeting  *Meeting     // as the reader may see it; its Request is set while State is open or agreed
-	Part     []string     // names of the rooms on which the reader decides, if others decide on the rest
-	Dates    []clock.Slot // of a series, that the decision is about; none: the meeting alone
-	Decision *Decision    // when it is decided or withdrawn; nil: no longer known
+	Part     []string     // names of the rooms that the reader decides on, if others decide on the rest
+	Dates    []clock.Slot // of a series, covered by the decision; empty: the meeting alone
+	Decision *Decision    // set once it is decided or withdrawn; nil: no longer known
 }
 
-// lead returns the state of a link at an instant. Rooms are those of the request.
+// lead returns the state of a link at an instant. rooms are those of the request.
 func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
 	switch r, v := m.Request, m.Approval.Decision; {
 	case r != nil && r.Number == l.Number && !m.Waits(at):
@@ -59,14 +59,13 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 	}
 }
 
-// settledFor reports whether, at the level that is asked, all rooms are agreed to for which the
-// actor decides.
+// settledFor reports whether all rooms that the actor decides on are approved at the current level.
 func (m *Meeting) settledFor(by Actor, rooms []*Room) bool {
 	mine := m.part(by, rooms)
 	return len(mine) > 0 && len(m.Request.missing(mine, m.Request.Level)) == 0
 }
 
-// part is those of the rooms to which the actor may agree at the level that is asked.
+// part returns the rooms that the actor may approve at the current level.
 func (m *Meeting) part(by Actor, rooms []*Room) []*Room {
 	return slices.DeleteFunc(levelsOf(rooms).at(m.Request.Level), func(r *Room) bool {
 		return !by.mayAgree(r, m.Request.Level, !m.Request.EscalatedAt.IsZero())

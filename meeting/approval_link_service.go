@@ -8,9 +8,9 @@ import (
 	"punctual/meeting/clock"
 )
 
-// FollowLink returns what a link leads to and changes nothing, because programs that scan mails
-// follow links, too. If the meeting or the reader does not (or no longer) exist, it returns
-// [ErrNotFound].
+// FollowLink returns the content of the page behind a link. It changes nothing, because programs
+// that scan mails follow links too. It returns [ErrNotFound] if the meeting or the reader does not
+// (or no longer) exist.
 func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	reader, by, err := s.user(ctx, l.UserID)
 	if err != nil {
@@ -40,9 +40,9 @@ func (s *Service) FollowLink(ctx context.Context, l Link) (*Linked, error) {
 	return linked, nil
 }
 
-// follow finds the meeting of a link, and the link to its request. Should that have been decided
-// or withdrawn for itself, it is another date of the series that was requested at once with it
-// and still waits or, of one that was called off, was decided.
+// follow finds the meeting of a link, and the link to its request. If that request was decided or
+// withdrawn individually, it finds another date of the series that was requested with it and still
+// waits, or was decided.
 func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 	m, err := s.store.Meeting(ctx, l.MeetingID)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Service) follow(ctx context.Context, l Link) (*Meeting, Link, error) {
 	return m, l, nil
 }
 
-// linkedDates are the dates that a decision on the meeting is about, or was; none if it is
-// about that meeting alone.
+// linkedDates returns the dates that a decision on the meeting covers or covered; none if it covers
+// that meeting alone.
 func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]clock.Slot, error) {
 	if m.SeriesID == 0 {
 		return nil, nil
@@ -94,7 +94,7 @@ func (s *Service) linkedDates(ctx context.Context, m *Meeting) ([]clock.Slot, er
 	return dates, nil
 }
 
-// decidedWith reports whether both meetings wait for the same decision, or got it.
+// decidedWith reports whether both meetings wait for the same decision, or got the same one.
 func (m *Meeting) decidedWith(o *Meeting) bool {
 	if m.Request != nil || o.Request != nil {
 		return m.requestedWith(o)
@@ -103,7 +103,7 @@ func (m *Meeting) decidedWith(o *Meeting) bool {
 	return a != nil && b != nil && a.Result == b.Result && a.At.Equal(b.At) && a.about(b.RequestedAt, b.RoomIDs)
 }
 
-// errLinkUsed says that a link does not lead to a request that waits.
+// errLinkUsed is returned for a link whose request is not open.
 var errLinkUsed = errors.New("the link is used up")
 
 // DecideByLink approves or rejects the request that the link names, as its reader, and returns what
@@ -136,7 +136,7 @@ func (s *Service) DecideByLink(ctx context.Context, l Link, approve bool, commen
 	return s.decided(ctx, l, err)
 }
 
-// decided is what a link leads to after a decision by it, or the attempt of one.
+// decided returns the content of the page after a decision by link, or the attempt of one.
 func (s *Service) decided(ctx context.Context, l Link, err error) (*Linked, bool, error) {
 	_, undecidable := errors.AsType[*StateError](err)
 	if err != nil && !undecidable && !errors.Is(err, errLinkUsed) && !errors.Is(err, ErrForbidden) {
@@ -146,7 +146,7 @@ func (s *Service) decided(ctx context.Context, l Link, err error) (*Linked, bool
 	return linked, err == nil, followed
 }
 
-// user as somebody who acts; [ErrNotFound], if the account is disabled.
+// user returns the actor for a user ID, or [ErrNotFound] if the account is disabled.
 func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
 	people, err := s.directory.People(ctx, []int64{id})
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
 	return people[0], by, err
 }
 
-// actorOf is a user who acts, with those in whose place they decide.
+// actorOf returns the actor for a user, with the users whom they represent.
 func (s *Service) actorOf(ctx context.Context, p Person) (Actor, error) {
 	return s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
 }

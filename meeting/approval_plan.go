@@ -18,11 +18,11 @@ type ApprovalTerms struct {
 }
 
 // ApprovalPlan says which approvals a meeting in some rooms needs, whether the actor can give them
-// alone, and how the others are requested. It is worked out once per request.
+// alone, and how the others are requested. It is computed once per request.
 type ApprovalPlan struct {
 	ApprovalTerms
 	Deciders [secondLevel][]Decider // of each level
-	Others   []Decider              // who are asked as well when those take long
+	Others   []Decider              // escalation contacts
 
 	rooms  []*Room
 	levels approvalLevels
@@ -41,11 +41,11 @@ func planApproval(terms ApprovalTerms, rooms []*Room) ApprovalPlan {
 	return ApprovalPlan{ApprovalTerms: terms, rooms: rooms, levels: levelsOf(rooms)}
 }
 
-// waits reports whether somebody else must approve.
+// waits reports whether someone else must approve.
 func (p ApprovalPlan) waits() bool { return p.levels.count() > 0 && !p.own }
 
-// Deadline returns the deadline of a request made at an instant: when the strictest room's time-out
-// ends, but not after the start.
+// Deadline returns the deadline of a request made at an instant: the end of the shortest time-out
+// of its rooms, but at the latest the start.
 func (p ApprovalPlan) Deadline(start, at time.Time) time.Time {
 	wait := p.strictest(p.Timeout, func(r *Room) time.Duration { return r.Approval.Timeout })
 	if wait == 0 {
@@ -54,7 +54,7 @@ func (p ApprovalPlan) Deadline(start, at time.Time) time.Time {
 	return clock.Earlier(start, at.Add(wait))
 }
 
-// Outcome returns what becomes of a request that nobody decides: it is confirmed only if every room
+// Outcome returns the status of a request that nobody decides. It is confirmed only if every room
 // says so.
 func (p ApprovalPlan) Outcome() Status {
 	for _, r := range p.levels.at(firstLevel) {
@@ -65,12 +65,12 @@ func (p ApprovalPlan) Outcome() Status {
 	return Confirmed
 }
 
-// escalateAfter is when others are asked as well, after the request was made; 0: never.
+// escalateAfter returns how long after the request it is escalated; 0: never.
 func (p ApprovalPlan) escalateAfter() time.Duration {
 	return p.strictest(p.EscalateAfter, func(r *Room) time.Duration { return r.Approval.EscalateAfter })
 }
 
-// strictest returns the least of what the rooms say, where 0 is what the installation says.
+// strictest returns the smallest value of the rooms; 0 means the installation's.
 func (p ApprovalPlan) strictest(installation time.Duration, of func(*Room) time.Duration) time.Duration {
 	var least time.Duration
 	for _, r := range p.levels.at(firstLevel) {
@@ -79,8 +79,8 @@ func (p ApprovalPlan) strictest(installation time.Duration, of func(*Room) time.
 	return least
 }
 
-// approvalLevels are the rooms that need an approval, by level. A meeting needs it as soon as one
-// of its rooms does.
+// approvalLevels returns the rooms that need an approval, by level. A meeting needs it as soon as
+// one of its rooms does.
 type approvalLevels [secondLevel][]*Room
 
 func levelsOf(rooms []*Room) (levels approvalLevels) {
@@ -99,7 +99,7 @@ func levelsOf(rooms []*Room) (levels approvalLevels) {
 // at returns the rooms of a level.
 func (ls approvalLevels) at(level int) []*Room { return ls[level-firstLevel] }
 
-// count is how many levels must approve: 0, 1 or 2.
+// count returns how many levels must approve: 0, 1 or 2.
 func (ls approvalLevels) count() int {
 	n := 0
 	for _, rooms := range ls {

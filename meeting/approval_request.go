@@ -11,7 +11,7 @@ import (
 // Request is a decision that a meeting waits for: on the meeting itself while it is pending,
 // or on a change of one that is confirmed.
 type Request struct {
-	Number      int64 // counts how often a level of the meeting was asked; the version of its timers' messages
+	Number      int64 // number of times that a level was asked; the version of its timers' messages
 	First       int64 // the Number at which its first level was asked
 	Level       int   // that is asked: 1 or 2
 	RequestedAt time.Time
@@ -23,34 +23,34 @@ type Request struct {
 	Notified    []int64        // users who were asked at this level; nil: not known, of a request of an earlier release
 	Change      *PendingChange // nil: the meeting itself is requested
 
-	// Awaited are those who are asked now, as far as nobody has agreed in their place. The
-	// service sets it where one meeting is read, or a list of them; it is never stored.
+	// Awaited holds the users who are asked now, without those whose part is approved. The service
+	// sets it where one meeting is read, or a list of them. It is never stored.
 	Awaited []Decider
 }
 
-// Agreement of one person at one level, for the rooms that they decide for.
+// Agreement is the approval of one user at one level, for the rooms that they decide on.
 type Agreement struct {
 	Level   int       `json:"level"`
 	UserID  int64     `json:"user_id,omitempty"`
 	Name    string    `json:"name"`
 	At      time.Time `json:"at"`
 	Comment string    `json:"comment,omitempty"`
-	RoomIDs []int64   `json:"room_ids,omitempty"` // none: all that need it
+	RoomIDs []int64   `json:"room_ids,omitempty"` // empty: all that need it
 
-	For []Represented `json:"for,omitempty"` // in whose place; none: in their own
+	For []Represented `json:"for,omitempty"` // represented users; empty: none
 }
 
-// covers reports whether the agreement is one to a room at a level.
+// covers reports whether the agreement is for a room at a level.
 func (a Agreement) covers(room int64, level int) bool {
 	return a.Level == level && (len(a.RoomIDs) == 0 || slices.Contains(a.RoomIDs, room))
 }
 
-// agreedTo reports whether somebody has agreed to a room at a level.
+// agreedTo reports whether a room is approved at a level.
 func (r *Request) agreedTo(room int64, level int) bool {
 	return slices.ContainsFunc(r.Agreed, func(a Agreement) bool { return a.covers(room, level) })
 }
 
-// missing returns the rooms whose approval at a level, which they need, is missing.
+// missing returns the rooms that still need approval at a level.
 func (r *Request) missing(rooms []*Room, level int) []*Room {
 	return slices.DeleteFunc(slices.Clone(rooms), func(room *Room) bool { return r.agreedTo(room.ID, level) })
 }
@@ -65,21 +65,21 @@ type Decision struct {
 	At          time.Time `json:"at"`
 	RequestedAt time.Time `json:"asked_at"`         // of the request
 	RoomIDs     []int64   `json:"room_ids"`         // of the request; none: no longer known
-	Series      bool      `json:"series,omitempty"` // it was about a move with the series; see [PendingChange]
+	Series      bool      `json:"series,omitempty"` // the move came from a change of the series; see [PendingChange]
 	Reason      string    `json:"reason,omitempty"`
 
-	For []Represented `json:"for,omitempty"` // in whose place; none: in their own
+	For []Represented `json:"for,omitempty"` // represented users; empty: none
 }
 
-// PendingChange is where a confirmed meeting is to move, once that is decided. Until then it
-// stays where it is.
+// PendingChange is the requested move of a confirmed meeting. Until the decision the meeting stays
+// where it is.
 type PendingChange struct {
 	Slot      clock.Slot  `json:"slot"`
 	Timezone  string      `json:"timezone"`
 	RoomIDs   []int64     `json:"room_ids"`
 	RoomNames []string    `json:"room_names"`
-	Held      []Occupancy `json:"held,omitempty"`   // what it takes beyond what the meeting has; see [ApprovalPlan]
-	Series    bool        `json:"series,omitempty"` // it was requested by a change of the series, which is there already
+	Held      []Occupancy `json:"held,omitempty"`   // what it holds in addition to the meeting; see [ApprovalPlan]
+	Series    bool        `json:"series,omitempty"` // requested by a change of the series, which has moved already
 }
 
 // Waits reports whether the meeting waits for a decision at an instant.
@@ -94,7 +94,7 @@ func (m *Meeting) Waits(at time.Time) bool {
 	}
 }
 
-// requestedRooms are the rooms that a decision is about.
+// requestedRooms returns the rooms that a decision covers.
 func (m *Meeting) RequestedRooms() []int64 {
 	if m.Request != nil && m.Request.Change != nil {
 		return m.Request.Change.RoomIDs
@@ -102,19 +102,19 @@ func (m *Meeting) RequestedRooms() []int64 {
 	return m.RoomIDs
 }
 
-// requestedWith reports whether one mail asks for both: dates of a series that were requested at
-// once, in the same rooms.
+// requestedWith reports whether one mail requests both: dates of a series that were requested
+// together, in the same rooms.
 func (m *Meeting) requestedWith(o *Meeting) bool {
 	return m.Request != nil && o.Request != nil && m.Request.RequestedAt.Equal(o.Request.RequestedAt) && slices.Equal(m.RequestedRooms(), o.RequestedRooms())
 }
 
-// about reports whether the decision is on a request made at an instant for these rooms.
+// about reports whether the decision is on the request made at an instant for these rooms.
 func (v *Decision) about(requestedAt time.Time, rooms []int64) bool {
 	return v.RequestedAt.Equal(requestedAt) && (v.RoomIDs == nil || rooms == nil || slices.Equal(v.RoomIDs, rooms))
 }
 
-// requestApproval makes a request, on the meeting itself or on a change of it. What the actor may agree
-// to they have agreed to by asking; they may not at every level.
+// requestApproval makes a request for the meeting itself or for a change of it. Making the request
+// approves what the actor may approve, which may not be every level.
 func (m *Meeting) requestApproval(plan ApprovalPlan, c *PendingChange, by Actor, at time.Time) {
 	start := m.Slot.Start
 	if c != nil && c.Slot.Start.Before(start) {
@@ -140,7 +140,7 @@ func (m *Meeting) requestApproval(plan ApprovalPlan, c *PendingChange, by Actor,
 	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[r.Level-1], by, at)
 }
 
-// escalateAfter sets the time at which others are asked as well, if that is before the deadline.
+// escalateAfter sets the time of escalation, if it is before the deadline.
 func (r *Request) escalateAfter(d time.Duration) {
 	r.EscalateAt = time.Time{}
 	if due := r.RequestedAt.Add(d); d > 0 && due.Before(r.Deadline) {
@@ -161,7 +161,7 @@ func (m *Meeting) requestNextLevel(plan ApprovalPlan, level int, comment string,
 	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[level-1], by, at)
 }
 
-// conclude ends the request; people are those in whose place the actor decided.
+// conclude ends the request. people are the users whom the actor represented.
 func (m *Meeting) conclude(decision Status, reason string, people []Represented, by Actor, at time.Time) {
 	r := m.Request
 	if r.Change == nil || decision == Confirmed {
@@ -172,15 +172,15 @@ func (m *Meeting) conclude(decision Status, reason string, people []Represented,
 	m.Request = nil
 }
 
-// withdraw ends a request without a decision, if there is one: the meeting is cancelled, or
-// something else is requested.
+// withdraw ends a request, if there is one, without a decision: the meeting is canceled, or another
+// change is requested.
 func (m *Meeting) withdraw(reason string, by Actor, at time.Time) {
 	if m.Request != nil {
 		m.conclude(Cancelled, reason, nil, by, at)
 	}
 }
 
-// apply makes the change that was requested.
+// apply makes the requested change.
 func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor, at time.Time) {
 	before := *m
 	m.Slot, m.Timezone = c.Slot, c.Timezone
@@ -189,7 +189,7 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	m.requestResponses(before.Slot, by, at)
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	if !before.Slot.Start.Equal(m.Slot.Start) {
-		m.CheckedInAt = time.Time{} // that was to another time
+		m.CheckedInAt = time.Time{} // it was for the previous time
 	}
 	m.occupy(rooms, &before)
 	changes := decidedFor(map[string]Change{"pending_change": {From: c.summary()}}, m.Approval.Decision.For)
@@ -199,7 +199,7 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	m.notifyAttendees(NoticeChange, m.Attendees, by, at)
 }
 
-// placement notes what differs between two of when and where.
+// placement records the differences between two times and places.
 func (m *Meeting) placement(other *Meeting, changes map[string]Change) {
 	if !m.Slot.Start.Equal(other.Slot.Start) {
 		changes["start"] = Change{From: m.Slot.Start.UTC(), To: other.Slot.Start.UTC()}
@@ -212,8 +212,8 @@ func (m *Meeting) placement(other *Meeting, changes map[string]Change) {
 	}
 }
 
-// givenUp is the change that a request was for, in the entry of what ends it; none: it was for
-// the meeting itself, or there is no request.
+// givenUp returns the requested change, for the history entry of what ends it; nil if the request
+// was for the meeting itself, or there was none.
 func (r *Request) givenUp() map[string]Change {
 	if r == nil || r.Change == nil {
 		return nil
@@ -226,7 +226,7 @@ func (c *PendingChange) summary() map[string]any {
 	return map[string]any{"start": c.Slot.Start.UTC(), "end": c.Slot.End.UTC(), "room_ids": c.RoomIDs}
 }
 
-// same reports whether the two lead to the same place.
+// same reports whether both changes have the same result.
 func (c *PendingChange) same(o *PendingChange) bool {
 	return c != nil && c.Slot.Start.Equal(o.Slot.Start) && c.Slot.End.Equal(o.Slot.End) && slices.Equal(c.RoomIDs, o.RoomIDs)
 }
@@ -236,7 +236,7 @@ func (c *PendingChange) occupancies(rooms []*Room) []Occupancy {
 	return (&Meeting{Slot: c.Slot}).occupancies(rooms)
 }
 
-// beyond is what is left of occupancies when others are taken out.
+// beyond returns occupancies without the parts that others cover.
 func beyond(needs, has []Occupancy) []Occupancy {
 	var rest []Occupancy
 	for _, n := range needs {
@@ -253,7 +253,7 @@ func beyond(needs, has []Occupancy) []Occupancy {
 	return rest
 }
 
-// cut takes a slot out of others.
+// cut removes a slot from others.
 func cut(from []clock.Slot, out clock.Slot) []clock.Slot {
 	var rest []clock.Slot
 	for _, s := range from {
@@ -299,7 +299,8 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	m.notifyDeciders(NoticeEscalation, others, by, at)
 }
 
-// newApprovers are those who became approvers since the request was made, and have not been asked.
+// newApprovers returns users who became approvers after the request was made, and were not asked
+// yet.
 func (r *Request) newApprovers(plan ApprovalPlan) []Decider {
 	asked := plan.Deciders[r.Level-1]
 	if !r.EscalatedAt.IsZero() {
@@ -308,7 +309,7 @@ func (r *Request) newApprovers(plan ApprovalPlan) []Decider {
 	return slices.DeleteFunc(r.undecided(asked), func(d Decider) bool { return slices.Contains(r.Notified, d.UserID) })
 }
 
-// undecided leaves out those for whose rooms somebody has agreed already.
+// undecided leaves out users whose rooms are all approved already.
 func (r *Request) undecided(ds []Decider) []Decider {
 	return slices.DeleteFunc(slices.Clone(ds), func(d Decider) bool {
 		return len(d.RoomIDs) > 0 && !slices.ContainsFunc(d.RoomIDs, func(id int64) bool { return !r.agreedTo(id, r.Level) })

@@ -10,20 +10,19 @@ import (
 	"punctual/account/fault"
 )
 
-// Approve agrees to a pending meeting, or to the change that a confirmed one waits for; see
-// [Meeting.Approve]. It may end in a [*PolicyError] if a room was closed since that was requested
-// and, where requests do not hold their rooms, in a [*ConflictError]; the request then goes on
-// waiting.
+// Approve approves a pending meeting, or the pending change of a confirmed one; see
+// [Meeting.Approve]. It returns a [*PolicyError] if a room was closed after the request and, where
+// requests do not hold their rooms, a [*ConflictError]. The request then stays pending.
 func (s *Service) Approve(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
 	return s.decide(ctx, by, id, ifMatch, &comment, true, nil)
 }
 
-// Reject decides against a pending meeting, or against the change that a confirmed one waits for.
+// Reject rejects a pending meeting, or the pending change of a confirmed one.
 func (s *Service) Reject(ctx context.Context, by Actor, id ID, ifMatch *int64, comment string) (*Meeting, error) {
 	return s.decide(ctx, by, id, ifMatch, &comment, false, nil)
 }
 
-// decide decides for or against what a meeting waits for, if that is still meant; nil: it is.
+// decide approves or rejects the request of a meeting if it is still the meant one; nil: any.
 func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, comment *string, approve bool, meant func(*Meeting) error) (*Meeting, error) {
 	if err := checkComment("comment", comment); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 	})
 }
 
-// decide is a decision of somebody who may decide at some level.
+// decide applies the decision of an actor who may decide at some level.
 func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) error {
 	if approve {
 		return m.Approve(c.plan, comment, by, c.at)
@@ -56,7 +55,7 @@ func (m *Meeting) decide(approve bool, c changing, comment string, by Actor) err
 	return m.Reject(c.rooms, comment, by, c.at)
 }
 
-// preparingDecision looks up the rooms that a request is about, and who may be asked next.
+// preparingDecision looks up the rooms of a request and the approvers of the next level.
 func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, error) {
 	look, err := s.preparingDecisions(ctx, []*Meeting{m})
 	if err != nil {
@@ -65,10 +64,10 @@ func (s *Service) preparingDecision(ctx context.Context, m *Meeting) (changing, 
 	return look(m), nil
 }
 
-// prepared is what was looked up for changes of many meetings.
+// prepared holds what was looked up for changes of many meetings.
 type prepared func(*Meeting) changing
 
-// preparingDecisions looks up once what the requests of many meetings have in common.
+// preparingDecisions looks up once what the requests of many meetings share.
 func (s *Service) preparingDecisions(ctx context.Context, ms []*Meeting) (prepared, error) {
 	at := s.clock()
 	var want []int64
@@ -140,7 +139,7 @@ func (k *roster) complete(plan ApprovalPlan) ApprovalPlan {
 	return plan
 }
 
-// nameAwaited sets who is asked now to decide on what waits, for those who may see it.
+// nameAwaited sets who is asked now, in meetings whose approvers the actor may see.
 func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) error {
 	waiting := slices.DeleteFunc(slices.Clone(ms), func(m *Meeting) bool { return !m.Waits(at) })
 	var want []int64
@@ -165,7 +164,7 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*Meeting, at time.Time) 
 	return nil
 }
 
-// roster of those whom the rooms name.
+// roster returns the approvers that the rooms name, and their deputies.
 func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 	away, err := s.directory.Absences(ctx, s.clock())
 	if err != nil {
@@ -195,8 +194,8 @@ func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 	return known, nil
 }
 
-// WithDeputies returns the actor with the users for whom they stand in now. Only managers need
-// them: admins may decide for everybody. A caller that checks rights for a while calls it once.
+// WithDeputies returns the actor with the users whom they represent now. Only managers need them:
+// admins may decide for everyone. A caller that checks rights repeatedly calls it once.
 func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager {
 		return by, nil
@@ -204,8 +203,8 @@ func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	return s.withRepresented(ctx, by)
 }
 
-// deciding is the actor with those in whose place they decide. An admin may decide for everybody,
-// but says so when it is for somebody.
+// deciding returns the actor with the users whom they represent. An admin may decide for everyone,
+// but the decision names the absent user that it was made for.
 func (s *Service) deciding(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager && by.Role != Admin {
 		return by, nil
@@ -238,7 +237,7 @@ func (s *Service) withRepresented(ctx context.Context, by Actor) (Actor, error) 
 	return by, nil
 }
 
-// checkComment checks a free text that goes with a decision, and trims it.
+// checkComment checks and trims the comment of a decision.
 func checkComment(location string, text *string) error {
 	var found fault.List
 	*text = strings.TrimSpace(*text)

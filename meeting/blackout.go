@@ -12,9 +12,9 @@ import (
 	"punctual/meeting/policy"
 )
 
-// BlackoutFields are those of a blackout as an admin asks for them; a nil field was not given.
+// BlackoutFields are the requested fields of a blackout; nil: not requested.
 type BlackoutFields struct {
-	RoomID, SiteID *int64 // one of them, of a new one
+	RoomID, SiteID *int64 // exactly one of them, for a new blackout
 	Start, End     *clock.Time
 	Timezone       *string // IANA, of local times; empty: the room's or the site's
 	Reason         *string
@@ -27,8 +27,8 @@ const maxReason = 200 // of a blackout, in characters
 // Affected holds the meetings that conflict with a blackout: those that take place during it, and
 // those that will if their move is approved. The blackout does not change them.
 type Affected struct {
-	Meetings []*Meeting // the first, at most 500, by start
-	More     bool       // there are more meetings after these
+	Meetings []*Meeting // by start, at most 500
+	More     bool       // more meetings follow
 }
 
 // CreateBlackout closes a room or a site for a time and returns the meetings that conflict with it.
@@ -113,7 +113,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	return b, affected, err
 }
 
-// DeleteBlackout opens what was closed. ifMatch, unless nil, is the version that was seen.
+// DeleteBlackout deletes a blackout. ifMatch, unless nil, is the expected version.
 func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	if !by.MayManageRooms() {
 		return ErrForbidden
@@ -121,7 +121,7 @@ func (s *Service) DeleteBlackout(ctx context.Context, by Actor, id int64, ifMatc
 	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error { return checkVersion(ifMatch, b.Version) })
 }
 
-// blackoutZone is the zone in which local times of the blackout count.
+// blackoutZone returns the zone for local times of the blackout.
 func (s *Service) blackoutZone(ctx context.Context, b *policy.Blackout, found *fault.List) (string, error) {
 	zone := s.conf().Timezone
 	switch {
@@ -174,10 +174,10 @@ func (f *BlackoutFields) apply(b *policy.Blackout, zone string, found fault.List
 	return fault.Merge(f.Faults, found).Err()
 }
 
-// maxAffected bounds how many conflicting meetings are returned for a blackout.
+// maxAffected limits how many conflicting meetings are returned for a blackout.
 const maxAffected = 500
 
-// affected are the meetings in the way of a blackout, as the actor may see them.
+// affected returns the meetings that conflict with a blackout, as the actor may see them.
 func (s *Service) affected(ctx context.Context, by Actor, b *policy.Blackout) (Affected, error) {
 	q := MeetingQuery{
 		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
@@ -200,7 +200,7 @@ func (s *Service) affected(ctx context.Context, by Actor, b *policy.Blackout) (A
 	return Affected{Meetings: there[:min(len(there), maxAffected)], More: next != "" || len(there) > maxAffected}, nil
 }
 
-// comingInto are the meetings whose move into the blackout waits for a decision.
+// comingInto returns the meetings with a pending move into the blackout.
 func (s *Service) comingInto(ctx context.Context, by Actor, b *policy.Blackout) ([]*Meeting, error) {
 	moves, err := s.store.WaitingMoves(ctx)
 	if err != nil {

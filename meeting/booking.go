@@ -10,8 +10,8 @@ import (
 	"punctual/account/fault"
 )
 
-// Book makes a meeting, which is confirmed or, where a room needs approval by somebody else,
-// pending. All its rooms or none are taken.
+// Book creates a meeting. It is confirmed, or pending if a room needs approval by someone else. It
+// takes all its rooms or none.
 func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error) {
 	if f.Override != nil && !by.rules() {
 		return nil, ErrForbidden
@@ -24,8 +24,8 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 	return m, err
 }
 
-// revalidating runs act again if a blackout or a setting of a room has changed before it saved, or
-// if what has lapsed was in its way.
+// revalidating runs act again if a blackout or a setting of a room changed before act saved, or if
+// lapsed occupancies were in the way.
 func (s *Service) revalidating(ctx context.Context, act func() error) error {
 	for {
 		err := s.settling(ctx, act)
@@ -78,7 +78,7 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 // Meetings lists meetings; the viewer and the instant of the query are set here.
 func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page) (ms []*Meeting, next string, err error) {
 	if q.Awaiting {
-		by, err = s.withRepresented(ctx, by) // admins, too, are asked for those who are away
+		by, err = s.withRepresented(ctx, by) // admins can be deputies too
 	} else if q.Reveals() {
 		by, err = s.WithDeputies(ctx, by)
 	}
@@ -96,9 +96,9 @@ func (s *Service) Meetings(ctx context.Context, by Actor, q MeetingQuery, p Page
 	return ms, next, s.nameAwaited(ctx, ms, q.Now)
 }
 
-// Update changes a meeting. A new time or room is checked and settled like a new booking; see
-// [Meeting.Revise]. If nothing differs, no version rises. ifMatch, unless nil, is the version
-// the change is based on.
+// Update changes a meeting. A new time or room is checked and approved like a new booking; see
+// [Meeting.Revise]. If nothing differs, no version is raised. ifMatch, unless nil, is the expected
+// version.
 func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
 	by, err := s.WithDeputies(ctx, by)
@@ -110,7 +110,7 @@ func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 	})
 }
 
-// revise gives a meeting the terms of the fields, or answers errUnchanged.
+// revise applies the fields to a meeting, or returns errUnchanged.
 func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Settings, c changing) error {
 	if !by.MayEdit(m) || f.Override != nil && !by.rules() {
 		return ErrForbidden
@@ -190,9 +190,7 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	return entries, next, err
 }
 
-// AuthorizeNotices returns [ErrForbidden] unless the actor may see what was sent about a meeting.
-// phone reports whether they may see the number that a message went to, by its recipient's user
-// ID; 0: a guest.
+// AuthorizeNotices returns [ErrForbidden] unless the actor may see the notifications of a meeting.
 func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone func(userID int64) bool, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
@@ -211,8 +209,8 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by Actor, id ID) (phone 
 	return func(userID int64) bool { return by.maySeePhone(m, Attendee{Person: Person{UserID: userID}}) }, nil
 }
 
-// Announce notifies the queue once more of what a meeting waits for. A job calls it if an outdated
-// message started it, because the message of the current schedule may have been lost.
+// Announce schedules the messages of a meeting again. A job calls it if an outdated message started
+// it, because the message of the current schedule may have been lost.
 func (s *Service) Announce(ctx context.Context, id ID) error {
 	m, err := s.store.Meeting(ctx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -225,23 +223,23 @@ func (s *Service) Announce(ctx context.Context, id ID) error {
 	return nil
 }
 
-// changing is what a change of one meeting may refer to.
+// changing holds what a change of one meeting may refer to.
 type changing struct {
 	known known
-	rooms []*Room // those that a decision is about, or else the meeting's; those that are known
+	rooms []*Room // of the decision, otherwise of the meeting; unknown ones are left out
 	plan  ApprovalPlan
 	at    time.Time
 
-	overQuota []Fault // by the new time or rooms, if other rules are broken or passed over
+	overQuota []Fault // by the new time or rooms, set if other rules are violated or overridden
 }
 
-// errRoomsMoved says that what was looked up belongs to other rooms than the meeting's.
+// errRoomsMoved is returned if the meeting no longer has the rooms that were looked up.
 var errRoomsMoved = errors.New("the meeting has other rooms now")
 
-// change looks up what a change refers to, then changes the meeting. The look-up comes
-// first, because nothing else may be read inside the store's transaction; should another
-// change move the meeting to other rooms in between, both are done again. There is no end to
-// that but the request's: each time somebody else's change has succeeded.
+// change looks up what a change refers to, then changes the meeting. The lookup comes first,
+// because the store's transaction allows no other reads. If another change moves the meeting to
+// other rooms in between, change does both again. Only the request's context ends this loop: each
+// round means that another change succeeded.
 func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn func(*Meeting, changing) error) (*Meeting, error) {
 	return s.changing(ctx, by, id, s.preparing(by, f), f != nil && f.RoomIDs != nil, fn)
 }
@@ -249,8 +247,8 @@ func (s *Service) change(ctx context.Context, by Actor, id ID, f *Fields, fn fun
 // prepare looks up what a change of the meeting refers to.
 type prepare func(context.Context, *Meeting) (changing, error)
 
-// changing is [Service.change] with another look-up. newRooms says that the meeting's own rooms do
-// not matter to it.
+// changing is [Service.change] with another lookup. newRooms means that the meeting's own rooms do
+// not matter.
 func (s *Service) changing(ctx context.Context, by Actor, id ID, look prepare, newRooms bool, fn func(*Meeting, changing) error) (*Meeting, error) {
 	var m *Meeting
 	for {
@@ -280,7 +278,7 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, 
 			return errRoomsMoved
 		}
 		before, unchanged = new(*m), m
-		if current := m.Version; current == seen.Version { // a reader saw the same under the version before
+		if current := m.Version; current == seen.Version { // readers saw the same content under the previous version
 			m.Version = read
 			defer func() { m.Version = current }()
 		}
@@ -296,7 +294,7 @@ func (s *Service) tryChange(ctx context.Context, by Actor, id ID, look prepare, 
 	return s.show(ctx, by, m)
 }
 
-// preparing looks up what the fields refer to; without fields, the rooms alone.
+// preparing looks up what the fields refer to; without fields, only the rooms.
 func (s *Service) preparing(by Actor, f *Fields) prepare {
 	return func(ctx context.Context, m *Meeting) (changing, error) {
 		c := changing{at: s.clock()}
@@ -308,7 +306,7 @@ func (s *Service) preparing(by Actor, f *Fields) prepare {
 		if c.known, err = s.lookUp(ctx, f, m); err != nil {
 			return c, err
 		}
-		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // nothing else can make it a request again
+		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // no other field needs another approval
 			return c, nil
 		}
 		if c.plan, err = s.planApproval(ctx, by, pick(c.known.rooms, f.roomIDs(m))); err != nil {
@@ -351,7 +349,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	return k, nil
 }
 
-// invitedBefore are the attendees of a meeting, nil for none, by lower-case email.
+// invitedBefore returns the attendees of a meeting by lower-case address. The meeting may be nil.
 func invitedBefore(m *Meeting) map[string]Person {
 	people := map[string]Person{}
 	if m != nil {
@@ -362,7 +360,7 @@ func invitedBefore(m *Meeting) map[string]Person {
 	return people
 }
 
-// show is the meeting as the actor may see it now.
+// show returns the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by Actor, m *Meeting) (*Meeting, error) {
 	at := s.clock()
 	ms, err := s.Views(ctx, by, []*Meeting{m}, at)
@@ -388,9 +386,8 @@ func (s *Service) Views(ctx context.Context, by Actor, ms []*Meeting, at time.Ti
 	return shown, nil
 }
 
-// roomsForView are the rooms that decide whether the actor may see the meetings: those of
-// private ones, for a manager, who may be their approver, or stand in for one. Others are
-// checked without.
+// roomsForView returns the rooms needed to check who may see the meetings: those of private
+// meetings, for a manager, who may approve for them or represent an approver.
 func (s *Service) roomsForView(ctx context.Context, by Actor, ms ...*Meeting) (Actor, []*Room, error) {
 	if by.Role != Manager {
 		return by, nil, nil

@@ -12,7 +12,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Limits of a request, far above what people need and far below what hurts.
+// Limits of a request. They protect the server and are far above what people need.
 const (
 	maxTitle       = fault.MaxName
 	maxDescription = 10_000
@@ -21,31 +21,31 @@ const (
 	maxAttendees   = 500
 	maxReminders   = 10
 	maxOffset      = 366 * 24 * time.Hour
-	maxLength      = 366 * 24 * time.Hour // of a meeting, whatever the rules allow and an admin passes over
+	maxLength      = 366 * 24 * time.Hour // of a meeting, regardless of policies and overrides
 )
 
-// Fields of a meeting as somebody asks for them, by booking or by changing; a nil field was
-// not given. Locations of faults are those of the REST resource.
+// Fields are the requested fields of a meeting, for a booking or a change; nil: not requested.
+// Locations of faults are those of the REST resource.
 type Fields struct {
 	Title       *string
 	Description *string
 	RoomIDs     *[]int64
-	Start, End  *clock.Time // local ones count in Timezone
+	Start, End  *clock.Time // local times are in Timezone
 	Timezone    *string     // IANA; empty: the first room's
 	Attendees   *[]Person
 	Reminders   *[]Reminder // empty: none
-	// DefaultReminders asks for the installation's reminders, now and when they change. It
-	// is what a booking without Reminders gets.
+	// DefaultReminders requests the installation's reminders, now and when they change. It is the
+	// default of a booking without Reminders.
 	DefaultReminders bool
 	Visibility       *Visibility
-	Override         *Override // an admin's: nil for none; only its Reason is read
+	Override         *Override // from an admin; nil: none. Only its Reason is read
 
 	Faults []Fault // found while decoding; reported together with the others
 
-	preview bool // nothing will be saved and nobody notified, so nobody is looked up either
+	preview bool // nothing is saved and nobody is notified, so people are not looked up
 }
 
-// roomIDs that the meeting will have: those asked for, or the ones it has.
+// roomIDs returns the rooms that the meeting will have: the requested ones, or its current ones.
 func (f *Fields) roomIDs(base *Meeting) []int64 {
 	switch {
 	case f.RoomIDs != nil:
@@ -57,17 +57,17 @@ func (f *Fields) roomIDs(base *Meeting) []int64 {
 	}
 }
 
-// known is what the fields refer to, looked up before.
+// known holds what the fields refer to, looked up in advance.
 type known struct {
 	rooms     []*Room           // of those ids that exist
 	people    map[string]Person // users by lower-case email
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
 
-	starts map[int64]time.Time // of the meetings of a series, by original start: what clocks showed
+	starts map[int64]time.Time // local starts of the meetings of a series, by original start
 }
 
-// terms overlays base, nil for a new meeting, with the fields, and returns all their faults.
+// terms applies the fields to base, nil for a new meeting, and returns all their faults.
 func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	t := Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}
 	var found fault.List
@@ -172,7 +172,8 @@ func (f *Fields) times(t *Terms, required bool, k known, found *fault.List) {
 	}
 }
 
-// resolve sets m to a time in loc, if one was given, and reports whether m holds a valid one then.
+// resolve sets m to the requested time in loc, if any, and reports whether m then holds a valid
+// one.
 func resolve(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
 	if t == nil {
 		if required {
@@ -193,8 +194,8 @@ func resolve(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location)
 	return true
 }
 
-// attendees as asked for, completed by what the directory knows of users. A person who was
-// invited before keeps their response.
+// attendees returns the requested attendees, completed from the directory. An existing attendee
+// keeps their response.
 func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault.List) []Attendee {
 	requested := *f.Attendees
 	if len(requested) > maxAttendees {
@@ -224,7 +225,7 @@ func (f *Fields) attendees(base *Meeting, people map[string]Person, found *fault
 	return as
 }
 
-// complete what was requested of a person with what is known of the user, if it is one.
+// complete returns a requested person with the data of their user account, if there is one.
 func complete(p, user Person) Person {
 	return Person{
 		UserID:   user.UserID,
@@ -236,7 +237,7 @@ func complete(p, user Person) Person {
 	}
 }
 
-// answered is the person with the answer that they gave to the meeting before it changes.
+// answered returns the person with their response to the meeting before the change.
 func answered(base *Meeting, p Person) Attendee {
 	if base != nil {
 		for _, a := range base.Attendees {
@@ -249,7 +250,7 @@ func answered(base *Meeting, p Person) Attendee {
 	return Attendee{Person: p, Response: NeedsAction}
 }
 
-// checkPerson normalizes an invited person and reports what is wrong.
+// checkPerson normalizes an invited person and reports faults.
 func checkPerson(location string, p *Person, found *fault.List) {
 	if p.Email = strings.TrimSpace(p.Email); p.Email != "" {
 		p.Email = found.Email(location+".email", p.Email)
@@ -330,8 +331,8 @@ func checkName(found *fault.List, location, s string, most int) {
 	found.Line(location, s, most)
 }
 
-// violations returns all rules of the rooms that the terms violate where they differ from base, nil
-// for a new meeting. Quotas are not among them: see [Meeting.Claims].
+// violations returns the policy violations of the terms where they differ from base, nil for a new
+// meeting. It does not check quotas: see [Meeting.Claims].
 func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []Fault {
 	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
@@ -348,7 +349,7 @@ func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []
 	return distinct(v)
 }
 
-// distinct faults, in order: rooms share the installation's limits.
+// distinct returns each fault once, in order, because rooms share the installation's limits.
 func distinct(all []Fault) []Fault {
 	var out []Fault
 	for _, f := range all {
@@ -361,7 +362,7 @@ func distinct(all []Fault) []Fault {
 
 func index(location string, i int) string { return location + "[" + strconv.Itoa(i) + "]" }
 
-// SameReminders compares in any order: a store need not keep it.
+// SameReminders compares in any order, because a store need not keep the order.
 func SameReminders(a, b []Reminder) bool {
 	order := func(x, y Reminder) int {
 		return cmp.Or(strings.Compare(string(x.Before), string(y.Before)), cmp.Compare(x.Offset, y.Offset))
@@ -380,8 +381,7 @@ func emails(as []Attendee) []string {
 	return out
 }
 
-// zoneOf loads the zone in which local times of a request count: the one that the request
-// names, or else the one in force.
+// zoneOf loads the zone for local times of a request: the requested one, or else the one in force.
 func zoneOf(named *string, inForce string) (*time.Location, error) {
 	if named != nil && *named != "" {
 		return fault.Zone(*named)

@@ -8,7 +8,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Terms are the content of a booking. They have been checked; rooms are those of the slot.
+// Terms are the checked content of a booking. Rooms are those of the slot.
 type Terms struct {
 	Title, Description string
 	Slot               clock.Slot
@@ -18,17 +18,17 @@ type Terms struct {
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
-	Override           *Override // of the rules of the rooms; nil: they hold
+	Override           *Override // of the room policies; nil: none
 
-	Turn *Turn // by which it comes from the waiting list; nil: it does not
+	Turn *Turn // set if the booking comes from the waiting list
 
 	Placed bool // time or rooms were requested; see [Meeting.Revise]
 
-	given clock.Slot // start and end as clocks show them, of those that were requested
+	given clock.Slot // requested local start and end
 }
 
-// Book makes a meeting of terms that have been checked. It is confirmed at once unless one
-// of its rooms needs approval by somebody else than the booker.
+// Book creates a meeting from checked terms. It is confirmed at once unless one of its rooms needs
+// approval by someone other than the user who books.
 func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	m := &Meeting{
 		Organizer:       Person{UserID: by.ID, Email: by.Email, Name: by.Name},
@@ -41,7 +41,7 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	t.Override.note(&created)
 	t.Turn.note(&created)
 	m.settle(plan, t.Rooms, nil, by, at)
-	agreed := m.Approval.Required && m.Status == Confirmed // by asking
+	agreed := m.Approval.Required && m.Status == Confirmed // by making the request
 	first := m.Status
 	if agreed {
 		first = Pending
@@ -58,16 +58,15 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	return m
 }
 
-// settle puts the meeting into the state in which these rooms take it: confirmed, or waiting
-// for a decision. A request by an approver counts as approved. before is the meeting as it was;
-// nil: it is new.
+// settle sets the status that the rooms require: confirmed, or pending. A request by an approver
+// counts as approved. before is the meeting before the change; nil: it is new.
 func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by Actor, at time.Time) {
 	m.CheckIn = checkInWindow(m.Slot, rooms)
-	if !at.Before(m.CheckIn.Until) { // it could not be kept: an admin booked what has begun
+	if !at.Before(m.CheckIn.Until) { // the deadline has passed: an admin booked a meeting that has begun
 		m.CheckIn.Until = time.Time{}
 	}
 	m.withdraw("changed", by, at)
-	if v := m.Approval.Decision; v != nil && v.Series { // wherever that was to go, it is somewhere else now
+	if v := m.Approval.Decision; v != nil && v.Series { // the meeting is no longer where that move started
 		was := *v
 		was.Series = false
 		m.Approval.Decision = &was
@@ -98,19 +97,19 @@ func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by A
 	}
 }
 
-// occupy takes the slot in every room, and claims it of the organizer's quotas. before is the
-// meeting as it was; nil: it had nothing.
+// occupy takes the slot in every room, and uses the organizer's quotas. before is the meeting
+// before the change; nil: it is new.
 func (m *Meeting) occupy(rooms []*Room, before *Meeting) {
 	m.Occupied = before.keeping(m.occupancies(rooms), m.Slot)
 	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, before)
-	if r := m.Request; r != nil && r.Change != nil { // it holds only what the meeting does not have
+	if r := m.Request; r != nil && r.Change != nil { // it holds only what the meeting does not hold already
 		held, c := *r, *r.Change
 		c.Held = beyond(c.Held, m.Occupied)
 		held.Change, m.Request = &c, &held
 	}
 }
 
-// occupancies are the slot in every room, with the room's buffers around it.
+// occupancies returns the slot in every room, with the room's buffers.
 func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 	os := make([]Occupancy, len(rooms))
 	for i, r := range rooms {
@@ -119,10 +118,9 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 	return os
 }
 
-// keeping leaves the meeting, as it was before a change, the buffers that it has: those of its
-// rooms may have grown since, over its neighbours. If the start stays, the buffer before it
-// stays too. If the end is no later, the buffer after it does not grow. Occupancies are those of
-// the new slot.
+// keeping applies the meeting's earlier buffers to new occupancies, because the buffers of its
+// rooms may have grown over its neighbors since. If the start stays, so does the buffer before it.
+// If the end is no later, the buffer after it does not grow.
 func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	if m == nil || !m.Slot.Start.Equal(slot.Start) {
 		return os
@@ -141,27 +139,27 @@ func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	return os
 }
 
-// occupied is what a meeting takes of the room: its slot with the room's buffers around it.
+// occupied returns what a meeting takes of the room: its slot with the room's buffers.
 func (r *Room) occupied(s clock.Slot) clock.Slot {
 	return s.Widen(r.Policy.BufferBefore, r.Policy.BufferAfter)
 }
 
-// Requested is what a request wants that does not hold it. A store that saves the request refuses
-// with a [*ConflictError] what is taken already; two requests may ask for the same.
+// Requested returns the occupancies that a request needs but does not hold. A store that saves the
+// request returns a [*ConflictError] if they are taken. Two requests may need the same.
 func (m *Meeting) Requested() []Occupancy { return m.requested }
 
-// takeOverride lets the meeting pass over quotas, which are checked when it is saved.
+// takeOverride lets the meeting exceed quotas, which are checked when it is saved.
 func (m *Meeting) takeOverride(o *Override) {
 	if o != nil {
 		m.claims = nil
 	}
 }
 
-// Revise gives the meeting new terms and reports whether anything changed. A new time or
-// room is settled like a new booking. Where that needs a decision, a confirmed meeting stays
-// where it is and the move alone waits; another that is requested takes its place, and one
-// back to where the meeting is withdraws it. While it takes place only its end may move, and
-// nothing moves into the past.
+// Revise gives the meeting new terms and reports whether anything changed. A new time or room is
+// approved like a new booking. If a confirmed meeting needs approval for it, the meeting stays
+// where it is and only the move waits. A later move replaces a pending one, and a move back to the
+// current slot withdraws it. A meeting in progress can only change its end, and nothing moves into
+// the past.
 func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (changed bool, err error) {
 	status := m.EffectiveStatus(at)
 	if status.Over() {
@@ -172,7 +170,7 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 	placed := t.Placed || concerns(changes, "start", "end", "room_ids")
 	move := m.moveRequest(t, plan, changes, status)
 	if move != nil && m.Request != nil && m.Request.Change.same(move) || !placed {
-		move, placed = nil, false // what waits goes on waiting
+		move, placed = nil, false // a pending move stays pending
 	}
 	withdrawn := placed && m.Request != nil && m.Request.Change != nil
 	if len(changes) == 0 && move == nil && !withdrawn {
@@ -191,13 +189,13 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 		m.occupy(t.Rooms, &before)
 	case starts || ends || moves:
 		if starts {
-			m.CheckedInAt = time.Time{} // that was to another time
+			m.CheckedInAt = time.Time{} // it was for the previous time
 		}
 		m.requestResponses(before.Slot, by, at)
 		m.settle(plan, t.Rooms, &before, by, at)
 	default:
 		m.Slot, m.RoomIDs, m.RoomNames = before.Slot, before.RoomIDs, before.RoomNames
-		if !concerns(changes, "timezone") { // it belongs to the move
+		if !concerns(changes, "timezone") { // it is part of the move
 			m.Timezone = before.Timezone
 		}
 		if withdrawn {
@@ -215,8 +213,8 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 	return true, nil
 }
 
-// moveRequest is the move of a confirmed meeting that these terms mean, if somebody else must
-// decide on it; it takes the move out of the changes.
+// moveRequest returns the move that these terms request for a confirmed meeting, if someone else
+// must decide on it. It removes the move from the changes.
 func (m *Meeting) moveRequest(t Terms, plan ApprovalPlan, changes map[string]Change, status Status) *PendingChange {
 	if status != Confirmed || !concerns(changes, "start", "end", "room_ids") || !plan.waits() {
 		return nil
@@ -227,7 +225,7 @@ func (m *Meeting) moveRequest(t Terms, plan ApprovalPlan, changes map[string]Cha
 	return &PendingChange{Slot: t.Slot, Timezone: t.Timezone, RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms)}
 }
 
-// requestMove makes the move a request.
+// requestMove turns the move into a request.
 func (m *Meeting) requestMove(move *PendingChange, plan ApprovalPlan, rooms []*Room, changes map[string]Change, by Actor, at time.Time) {
 	needs := beyond(m.keeping(move.occupancies(rooms), move.Slot), m.Occupied)
 	if plan.Hold {
@@ -242,7 +240,7 @@ func (m *Meeting) requestMove(move *PendingChange, plan ApprovalPlan, rooms []*R
 	changes["pending_change"] = c
 }
 
-// recordRevision writes the change, and a confirmation that it brought about.
+// recordRevision records the change, and the confirmation that it caused.
 func (m *Meeting) recordRevision(changes map[string]Change, was Status, override *Override, by Actor, at time.Time) {
 	changed := Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes}
 	override.note(&changed)
@@ -265,7 +263,7 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by 
 			m.notifyAttendees(NoticeChange, stay, by, at)
 		}
 		m.notifyAttendees(NoticeInvitation, added, by, at)
-		before.notices = nil // of the meeting as they knew it: what it says now is not for them
+		before.notices = nil // removed people are notified of the meeting as they knew it
 		before.notifyAttendees(NoticeCancellation, removed, by, at)
 		m.notices = append(m.notices, before.notices...)
 	case isOn:
@@ -273,7 +271,7 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by 
 	}
 }
 
-// Cancel calls the meeting off; its slot is free again.
+// Cancel cancels the meeting; its slot becomes free.
 func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	status := m.EffectiveStatus(at)
 	if status != Pending && status != Confirmed {
@@ -296,7 +294,7 @@ func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	return nil
 }
 
-// set takes over the terms.
+// set applies the terms.
 func (m *Meeting) set(t Terms, at time.Time) {
 	m.Title, m.Description = t.Title, t.Description
 	m.Slot, m.Timezone = t.Slot, t.Timezone
@@ -311,7 +309,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	}
 }
 
-// compare returns what the terms would change, by field of the REST resource.
+// compare returns the changes that the terms would make, by field of the REST resource.
 func (m *Meeting) compare(t Terms) map[string]Change {
 	changes := map[string]Change{}
 	note := func(field string, differs bool, from, to any) {
@@ -336,7 +334,7 @@ func concerns(changes map[string]Change, fields ...string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { _, ok := changes[f]; return ok })
 }
 
-// split returns the attendees who stay, who are added and who are removed.
+// split returns the attendees who stay, are added and are removed.
 func split(before, after []Attendee) (stay, added, removed []Attendee) {
 	for _, a := range after {
 		if slices.ContainsFunc(before, a.sameAddress) {
@@ -353,8 +351,8 @@ func split(before, after []Attendee) (stay, added, removed []Attendee) {
 	return stay, added, removed
 }
 
-// noteClocks notes what clocks show at the ends of the meeting that differ from before, nil for
-// a new meeting.
+// noteClocks records the local times of a start or end that differs from before, nil for a new
+// meeting.
 func (m *Meeting) noteClocks(before *Meeting) {
 	zone, err := fault.StoredZone(m.Timezone)
 	if err != nil {
@@ -369,14 +367,14 @@ func (m *Meeting) noteClocks(before *Meeting) {
 	}
 }
 
-// Turn says that a person on the waiting list is served: which wait it is, and who granted or
-// accepted it.
+// Turn says that a meeting serves a place on the waiting list: which one, and which actor granted
+// or accepted it.
 type Turn struct {
 	WaitID int64
 	By     Actor
 }
 
-// note says in the first entry of a meeting's history where it comes from.
+// note records the waiting list as the origin of a meeting in the first entry of its history.
 func (t *Turn) note(e *Entry) {
 	if t == nil {
 		return

@@ -1,13 +1,13 @@
 package meeting
 
-// Override is an admin's word that a booking may break the rules of its rooms. It neither
-// makes a taken room free nor changes what is over; see [Fault.Firm].
+// Override lets an admin's booking violate room policies. It neither frees a taken room nor changes
+// the past; see [Fault.Firm].
 type Override struct {
 	Reason     string
-	Violations []Fault // the rules that were passed over; none: there was no need
+	Violations []Fault // the violations that were overridden; empty: none
 }
 
-// Violation is a rule that was passed over, as history keeps it.
+// Violation is an overridden violation, as history keeps it.
 type Violation struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -16,10 +16,10 @@ type Violation struct {
 	Actual  any    `json:"actual,omitempty"`
 }
 
-// used reports whether rules were passed over.
+// used reports whether violations were overridden.
 func (o *Override) used() bool { return o != nil && len(o.Violations) > 0 }
 
-// note adds to an entry of the history what was passed over, and why.
+// note adds the overridden violations and the reason to a history entry.
 func (o *Override) note(e *Entry) {
 	if !o.used() {
 		return

@@ -10,7 +10,7 @@ import (
 	"punctual/account/fault"
 )
 
-// accept lets the terms pass if they break no rule, or by an override, which they then carry.
+// accept accepts the terms if they violate no policy, or by an override, which they then carry.
 func (t *Terms) accept(violations []Fault, o *Override) error {
 	firm := func(f Fault) bool { return f.Firm }
 	switch {
@@ -24,7 +24,7 @@ func (t *Terms) accept(violations []Fault, o *Override) error {
 	}
 }
 
-// validate returns all rules that a new meeting would break.
+// validate returns all violations of a new meeting.
 func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
 	violations := t.violations(nil, s.conf().Limits, at)
 	if len(violations) > 0 || o != nil {
@@ -59,7 +59,7 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *M
 	return found, nil
 }
 
-// quotasOfChange is overQuota for a change, which must ask before it locks the meeting.
+// quotasOfChange is overQuota for a change. It runs before the meeting is locked.
 func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k known, at time.Time) ([]Fault, error) {
 	t, err := f.terms(m, k)
 	if err != nil {
@@ -71,15 +71,15 @@ func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k k
 	return s.overQuota(ctx, m.Organizer.UserID, &t, m)
 }
 
-// PrepareRooms sets what the rules need to know of rooms that were just read: their zones in force,
-// the limits of one person, and the blackouts that end after an instant.
+// PrepareRooms completes rooms that were just read with what policies need: their zones in force,
+// the limits per user, and the blackouts that end after an instant.
 func (s *Service) PrepareRooms(ctx context.Context, rooms []*Room, after time.Time) error {
 	return s.withBlackouts(ctx, s.zoned(rooms), after)
 }
 
-// withBlackouts gives the rooms the blackouts that end after an instant. Rooms that never had
-// one cost nothing. They are read after the rooms: a change in between makes the number by
-// which the rooms are checked an old one, and is noticed.
+// withBlackouts adds the blackouts that end after an instant. Rooms without any cost nothing.
+// Blackouts are read after the rooms, so a change in between makes the rooms' number outdated and
+// is noticed.
 func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time) error {
 	var closed []int64
 	for _, r := range rooms {
@@ -104,7 +104,7 @@ func (s *Service) withBlackouts(ctx context.Context, rooms []*Room, at time.Time
 	return nil
 }
 
-// zoned gives rooms that name no zone, and whose site names none, the installation's.
+// zoned sets the installation's zone in rooms that have none, and whose site has none.
 func (s *Service) zoned(rooms []*Room) []*Room {
 	for _, r := range rooms {
 		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")

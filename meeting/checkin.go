@@ -37,8 +37,8 @@ func checkInWindow(slot clock.Slot, rooms []*Room) CheckInWindow {
 	return CheckInWindowOf(slot, settings)
 }
 
-// Follow is the window of a meeting whose rooms ask for another one at an instant. A meeting that
-// has begun is asked for less than before, never for more.
+// Follow returns the window of a meeting after its rooms' settings changed at an instant. For a
+// meeting that has begun it can only relax.
 func (w CheckInWindow) Follow(asked CheckInWindow, slot clock.Slot, at time.Time) CheckInWindow {
 	more := !asked.Until.IsZero() && (w.Until.IsZero() || asked.Until.Before(w.Until))
 	if more && !slot.Start.After(at) {
@@ -47,19 +47,19 @@ func (w CheckInWindow) Follow(asked CheckInWindow, slot clock.Slot, at time.Time
 	return asked
 }
 
-// Equal reports whether both are the same instants.
+// Equal reports whether both windows have the same instants.
 func (w CheckInWindow) Equal(o CheckInWindow) bool {
 	return w.Opens.Equal(o.Opens) && w.Until.Equal(o.Until)
 }
 
-// missed reports whether the time to check in has passed and nobody did. A meeting whose end was
-// moved before that time ends as others do.
+// missed reports whether check-in has closed without a check-in. A meeting whose end was moved
+// before that deadline ends like others.
 func (m *Meeting) missed(at time.Time) bool {
 	return m.awaited() && !at.Before(m.CheckIn.Until) && m.CheckIn.Until.Before(m.Slot.End)
 }
 
-// MayCheckIn reports whether the actor may say that the people of the meeting came: who takes
-// part, an approver of its rooms, an admin.
+// MayCheckIn reports whether the actor may check in to the meeting: its participants, approvers of
+// its rooms, admins.
 func (a Actor) MayCheckIn(m *Meeting, rooms []*Room) bool {
 	return a.MayEdit(m) || a.attends(m) || a.MayReject(rooms)
 }
@@ -68,7 +68,7 @@ func (a Actor) MayCheckIn(m *Meeting, rooms []*Room) bool {
 // admins. An organizer cancels or ends the meeting instead.
 func (a Actor) MayRelease(rooms []*Room) bool { return a.MayReject(rooms) }
 
-// Arrive notes that somebody came. The first one counts; it reports whether this was it.
+// Arrive checks in to the meeting and reports whether it was the first check-in.
 func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
 	if err := m.underway("check in", at); err != nil {
 		return false, err
@@ -81,8 +81,8 @@ func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
 	return true, nil
 }
 
-// Finish ends the meeting before its time. From then on its rooms are free again, except for their
-// buffers after a meeting.
+// Finish ends the meeting early. From then on its rooms are free, except for the buffers after the
+// meeting.
 func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	if s := m.EffectiveStatus(at); s != InProgress {
 		return &StateError{State: s, Action: "end"}
@@ -130,7 +130,7 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)
 }
 
-// underway is nil while a meeting takes place or people may already check in to it.
+// underway returns nil while a meeting takes place or its check-in is open.
 func (m *Meeting) underway(action string, at time.Time) error {
 	s := m.EffectiveStatus(at)
 	switch {
@@ -145,7 +145,7 @@ func (m *Meeting) underway(action string, at time.Time) error {
 	return nil
 }
 
-// CheckInOpens is from when on people may check in.
+// CheckInOpens returns when check-in opens.
 func (m *Meeting) CheckInOpens() time.Time {
 	if m.CheckIn.Opens.IsZero() {
 		return m.Slot.Start
@@ -153,7 +153,7 @@ func (m *Meeting) CheckInOpens() time.Time {
 	return m.CheckIn.Opens
 }
 
-// begun notes the start, should its job be a moment behind.
+// begun records the start if its job is late.
 func (m *Meeting) begun(at time.Time) {
 	if m.Status == Confirmed {
 		m.Status, m.StartedAt = InProgress, at

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// FlaggedAfter is how many times in a row nobody came to a series until it is flagged: people
-// may have forgotten that it holds a room.
+// FlaggedAfter is the number of consecutive no-shows after which a series is flagged: people may
+// have forgotten that it holds a room.
 const FlaggedAfter = 3
 
-// noShowsInRow counts to how many of the latest dates of a series nobody came, looking at
-// those that began before an instant. Dates that were called off do not count either way, nor
-// does one to which people may still come.
+// noShowsInRow counts the consecutive no-shows among the latest dates of a series that begin before
+// an instant. It ignores canceled dates and dates whose check-in is still open.
 func noShowsInRow(ms []*Meeting, before time.Time) int {
 	n := 0
 	for _, m := range slices.Backward(ms) {
@@ -28,5 +27,5 @@ func noShowsInRow(ms []*Meeting, before time.Time) int {
 	return n
 }
 
-// awaited reports whether somebody has to check in to the meeting, and nobody did.
+// awaited reports whether a required check-in is missing.
 func (m *Meeting) awaited() bool { return m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() }

@@ -29,7 +29,7 @@ func (s *Service) CheckIn(ctx context.Context, by Actor, id ID, ifMatch *int64) 
 	})
 }
 
-// End ends a meeting that takes place; the rest of its time is free for others at once.
+// End ends a meeting in progress; the rest of its time becomes free at once.
 func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Meeting, error) {
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
 		if !by.MayEdit(m) {
@@ -42,9 +42,9 @@ func (s *Service) End(ctx context.Context, by Actor, id ID, ifMatch *int64) (*Me
 	})
 }
 
-// Extend moves the end of a meeting to a later time. It returns a [*ConflictError] if something is
-// in the way. If the rooms require approval of a longer meeting, the extension waits for it; the
-// end stays unchanged until then. A meeting in progress cannot wait: an approver may extend it,
+// Extend moves the end of a meeting to a later time. It returns a [*ConflictError] if a room is
+// taken. If the rooms require approval of a longer meeting, the extension is requested and the end
+// stays unchanged until the decision. A meeting in progress cannot wait: an approver may extend it,
 // others are refused. Extending a meeting also checks in to it.
 func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f Fields) (*Meeting, error) {
 	conf := s.conf()
@@ -78,7 +78,7 @@ func (s *Service) Extend(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 	})
 }
 
-// Release releases the rooms of a meeting to which nobody came.
+// Release releases the rooms of a meeting because nobody came.
 func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, reason string) (*Meeting, error) {
 	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
@@ -98,33 +98,33 @@ func (s *Service) Release(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	})
 }
 
-// Arrivable is what a link to check in leads to.
+// Arrivable is the content of the page behind a check-in link.
 type Arrivable struct {
-	Meeting *Meeting // nil: nobody is expected in the room
-	Person  Person   // whom the link was sent to; zero: who stands at the door
+	Meeting *Meeting // nil: no meeting is expected in the room
+	Person  Person   // recipient of the link; zero: anyone at the door
 	Room    string   // of a code at a door
 }
 
-// Arrival is what a link to check in names: one person's place in a meeting, or whatever takes
-// place in a room, which only who stands at its door can know.
+// Arrival identifies a check-in link: one person's participation in a meeting, or the current
+// meeting of a room, known only at its door.
 type Arrival struct {
 	MeetingID ID     // 0: of the room
 	Email     string // of the participant
 	RoomID    int64
-	Seen      ID // that was shown at the door, where another is expected by now, perhaps; 0: whichever is
+	Seen      ID // shown at the door when the link was made; 0: the current one
 }
 
-// Arrivable returns what a check-in link leads to and changes nothing. A participant gets the
-// meeting as they may see it. At a room's door, it is what takes place in the room or begins soon,
-// as anyone at the door may see it. The link of a person who does not (or no longer) take part
-// returns [ErrForbidden].
+// Arrivable returns the content of the page behind a check-in link and changes nothing. A
+// participant gets the meeting as they may see it. At a room's door, it is the current meeting or
+// one that begins soon, as anyone at the door may see it. The link of a person who does not (or no
+// longer) take part returns [ErrForbidden].
 func (s *Service) Arrivable(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, _, err := s.arrivable(ctx, to)
 	return a, err
 }
 
-// ArriveBy checks in to the meeting of a link. On a [*StateError] it also returns what the link
-// leads to.
+// ArriveBy checks in to the meeting of a link. With a [*StateError] it also returns the content of
+// the page.
 func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, by, err := s.arrivable(ctx, to)
 	if err != nil {
@@ -134,14 +134,14 @@ func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) 
 		return a, &StateError{State: Ended, Action: "check in"}
 	}
 	_, err = s.change(ctx, by, a.Meeting.ID, nil, arrive(by))
-	if _, over := errors.AsType[*StateError](err); over { // since we looked, perhaps
+	if _, over := errors.AsType[*StateError](err); over { // it ended after the lookup
 		now, _, again := s.arrivable(ctx, to)
 		return now, cmp.Or(again, err)
 	}
 	return a, err
 }
 
-// arrive notes that somebody came, unless somebody had come before.
+// arrive records a check-in, unless there is one already.
 func arrive(by Actor) func(*Meeting, changing) error {
 	return func(m *Meeting, c changing) error {
 		first, err := m.Arrive(by, c.at)
@@ -169,8 +169,8 @@ func (s *Service) arrivable(ctx context.Context, to Arrival) (*Arrivable, Actor,
 	return &Arrivable{Meeting: m.At(at), Person: p}, by, nil
 }
 
-// atDoor finds the meeting that is expected in a room: the one that was seen, if it still is;
-// the first to which one may check in and nobody did; or else the one that takes place.
+// atDoor finds the meeting for a check-in at a room's door: the one that was shown, if it is still
+// expected; else the first with open check-in that nobody checked in to; else the current one.
 func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arrivable, Actor, error) {
 	room, err := s.Room(ctx, to.RoomID)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arriva
 		return nil, Actor{}, err
 	}
 	found := &Arrivable{Room: room.Name}
-	ms = slices.DeleteFunc(ms, func(m *Meeting) bool { return !slices.Contains(m.RoomIDs, room.ID) }) // it may come here
+	ms = slices.DeleteFunc(ms, func(m *Meeting) bool { return !slices.Contains(m.RoomIDs, room.ID) }) // a pending move into this room
 	if m := expected(ms, to.Seen, at); m != nil {
 		found.Meeting = m.At(at).View(Actor{}, nil)
 	}
@@ -202,7 +202,7 @@ func expected(ms []*Meeting, seen ID, at time.Time) *Meeting {
 	return found
 }
 
-// participant of the meeting with this address.
+// participant returns the participant with this address.
 func (m *Meeting) participant(email string) (Person, bool) {
 	if email == "" {
 		return Person{}, false

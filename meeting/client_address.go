@@ -4,14 +4,13 @@ import "context"
 
 type clientKey struct{}
 
-// WithClient returns a context of a request that came from this address: history notes it with
-// what the request changes.
+// WithClient returns a context with the address of a request's client, which is recorded in
+// history.
 func WithClient(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, clientKey{}, address)
 }
 
-// Client is the address from which the request of a context came; empty: it is unknown, or
-// nobody asked.
+// Client returns the client address of a context; empty: unknown.
 func Client(ctx context.Context) string {
 	address, _ := ctx.Value(clientKey{}).(string)
 	return address

@@ -10,7 +10,7 @@ import (
 type Directory interface {
 	// People returns users by ID, in any order. Unknown IDs are left out.
 	People(ctx context.Context, ids []int64) ([]Person, error)
-	// Absences are those of users who are away at an instant and named a deputy.
+	// Absences returns the absences, with a deputy, of users who are away at an instant.
 	Absences(ctx context.Context, at time.Time) ([]Absence, error)
 	// Admins are all users with the role admin.
 	Admins(ctx context.Context) ([]Person, error)
