@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { beforeAll, expect, test } from 'vitest'
-import { at, date, load, meeting, room } from './grid'
+import { at, load, meeting, room } from './grid'
 import { placeOf, walk, type Cursor } from '../src/day/cursor'
 import { day } from '../src/day/day.svelte'
 import { next } from '../src/day/gridKeys'
@@ -29,7 +29,7 @@ const range = ({ from, to }: { from: number; to: number }) => [from / 60, to / 6
 const here = (r: { id: number }) => day.byID.get(r.id)!
 
 test('a row shades what is closed, blocked and kept free', () => {
-  const { shades, lanes } = layout(here(lab), day.of(lab), date)
+  const { shades, lanes } = layout(here(lab), day.of(lab), day.axis)
   expect(shades.map((s) => [s.kind, ...range(s), s.text]).sort()).toEqual([
     ['blackout', 13, 15, 'Painters'],
     ['buffer', 11, 11.5, ''],
@@ -43,7 +43,7 @@ test('a row shades what is closed, blocked and kept free', () => {
 test('meetings that overlap lie in lanes; those that reach beyond the day are cut', () => {
   const night = meeting(8, 1, '23:00', '23:30', { end: '2027-02-11T02:00:00Z' })
   const before = meeting(9, 1, '00:00', '01:00', { start: '2027-02-09T22:00:00Z' })
-  const { placed, lanes } = layout(here(aula), [talk, meeting(4, 1, '10:30', '12:00'), night, before], date)
+  const { placed, lanes } = layout(here(aula), [talk, meeting(4, 1, '10:30', '12:00'), night, before], day.axis)
   expect(placed.map((p) => [p.meeting.id, ...range(p), p.lane, p.of, p.before, p.after])).toEqual([
     [9, 0, 1, 0, 1, true, false],
     [1, 10, 11, 0, 2, false, false],
@@ -55,17 +55,17 @@ test('meetings that overlap lie in lanes; those that reach beyond the day are cu
 
 test('a meeting that is to move is shown where it would be', () => {
   const moving = meeting(5, 1, '10:00', '11:00', { pending_change: { room_ids: [2], start: at('16:00'), end: at('17:00') } } as never)
-  expect(layout(here(lab), [moving], date).asked.map(range)).toEqual([[16, 17]])
-  expect(layout(here(lab), [moving], date).placed).toEqual([])
+  expect(layout(here(lab), [moving], day.axis).asked.map(range)).toEqual([[16, 17]])
+  expect(layout(here(lab), [moving], day.axis).placed).toEqual([])
 })
 
 test('the day begins with the first opening hour, at seven where a room never closes', () => {
-  expect(opening([lab], date)).toBe(480)
-  expect(opening([lab, aula], date)).toBe(420)
+  expect(opening([lab], day.axis)).toBe(480)
+  expect(opening([lab, aula], day.axis)).toBe(420)
 })
 
 test('the keyboard stops at meetings and at each half hour between them', () => {
-  const all = stops(here(aula), layout(here(aula), day.of(aula), date).placed)
+  const all = stops(here(aula), layout(here(aula), day.of(aula), day.axis).placed, day.axis)
   expect(all.filter((s) => s.from >= 540 && s.to <= 720).map((s) => [...range(s), s.meeting?.id])).toEqual([
     [9, 9.5, undefined],
     [9.5, 10, undefined],
@@ -74,7 +74,7 @@ test('the keyboard stops at meetings and at each half hour between them', () => 
     [11.5, 12, undefined],
   ])
   const hourly = room(9, 'Hourly', { step: '1h' })
-  expect(stops(hourly, []).length).toBe(24)
+  expect(stops(hourly, [], day.axis).length).toBe(24)
   expect(stepOf(room(9, 'Any'))).toBe(15)
 })
 
@@ -96,9 +96,18 @@ test('a meeting that is moved keeps its length and goes by the steps of the room
   expect(idle(moved(plan, here(lab), 0))).toBe(false)
 })
 
-test('times of a plan are those of the clock in the room', () => {
+test('all rows follow one clock: a room in another zone keeps the instant', () => {
   const plan = moved(taken('move', talk, here(aula)), here(tokyo), 0)
-  expect(timesOf(plan)).toEqual({ start: '2027-02-10T01:00:00.000Z', end: '2027-02-10T02:00:00.000Z' })
+  expect(timesOf(plan)).toEqual({ start: '2027-02-10T10:00:00.000Z', end: '2027-02-10T11:00:00.000Z' })
+})
+
+test('steps count from midnight by the clock of the room', () => {
+  const kathmandu = room(9, 'Everest', { timezone: 'Asia/Kathmandu', step: '1h' }) // 5:45 ahead of the axis
+  expect(range(drawn(kathmandu, 600, 610))).toEqual([9.25, 10.25])
+  expect(stops(kathmandu, [], day.axis).slice(0, 2).map(range)).toEqual([
+    [0, 0.25],
+    [0.25, 1.25],
+  ])
 })
 
 test('an edge goes by steps and leaves one of them', () => {

@@ -13,7 +13,7 @@ export class Agenda {
   #all = $state.raw<Meeting[]>([])
   #cursor: string | undefined
   /** Sorted by start. */
-  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id))
+  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => Date.parse(a.start) - Date.parse(b.start) || a.id - b.id))
   /** Whether the latest request was answered. */
   fresh = $state(false)
   /** Whether the last meeting was read. */

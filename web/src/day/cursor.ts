@@ -21,7 +21,7 @@ export interface Place {
 }
 
 function stopsOf(room: GridRoom): Stop[] {
-  return stops(room, layoutOf(room, day.of(room), day.date).placed)
+  return stops(room, layoutOf(room, day.of(room), day.axis).placed, day.axis)
 }
 
 /** Returns the stop at the cursor; if the room is gone, the stop in the first room. */

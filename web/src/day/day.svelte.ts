@@ -2,14 +2,16 @@ import { api, ask, type GridMeeting, type GridRoom } from '../lib/api/client'
 import { live, patched, poll } from '../lib/live.svelte'
 import { inOrder, rooms } from '../lib/rooms.svelte'
 import { LatestRequest } from '../lib/latest'
-import { wallOf } from '../lib/zone'
+import { instantOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
+import { clockChoice } from './clockChoice.svelte'
 import { filters } from './filters.svelte'
+import type { DayAxis } from './layout'
 
 const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
 const slow = 120_000 // rooms rarely change, and no event reports it
 
-/** The loaded picture: its dates, and its site if only the rooms of one were requested. */
+/** The loaded picture: its first and last instant, and its site if only the rooms of one were requested. */
 interface Drawn {
   span: string
   site: number
@@ -19,6 +21,9 @@ interface Drawn {
 class Day {
   zone = $derived(filters.zone)
   date = $derived(filters.date)
+  /** Whether the hours are not those of the user's own clock. */
+  foreign = $derived(!clockChoice.mine && filters.otherZone !== '')
+  axis = $derived<DayAxis>({ date: this.date, zone: this.zone })
 
   #all = $state.raw<GridMeeting[]>([])
   #rooms = $state.raw<GridRoom[]>([])
@@ -26,7 +31,7 @@ class Day {
   #drawn = $state.raw<Drawn | null>(null)
   error = $state.raw<unknown>(null)
 
-  #span = $derived(`${filters.span.from} ${filters.span.to}`)
+  #span = $derived([filters.span.from, filters.span.to].map((date) => instantOf(date + 'T00:00:00', this.zone).toISOString()).join(' '))
   /** What to request: all rooms include those of a site. */
   wanted = $derived(`${this.#span} ${this.#drawn?.site === 0 ? 0 : filters.site}`)
   /** Whether there are rooms to show, possibly still without the meetings of these dates. */
@@ -34,7 +39,7 @@ class Day {
   /** Whether the shown data is for the requested dates. */
   fresh = $derived(this.#drawn?.span === this.#span && (!this.#drawn.site || this.#drawn.site === filters.site))
 
-  /** Meetings that touch the dates in some room's zone, except canceled, rejected, and missed ones. */
+  /** Meetings that touch the dates, except canceled, rejected, and missed ones. */
   meetings = $derived(this.fresh ? this.#all.filter((m) => shown.has(m.status)) : [])
   /** Whether there is any room to show. */
   empty = $derived(this.#drawn !== null && !this.#drawn.site && !this.#rooms.length)
@@ -67,8 +72,6 @@ class Day {
     return (this.#lists = byRoom)
   })
 
-  /** The zones of the shown rooms. */
-  zones = $derived([...new Set(this.rooms.map((r) => r.timezone))])
   /** Whether rooms of several sites are shown. */
   manySites = $derived(!filters.site && this.#sites.length > 1)
 
@@ -86,7 +89,9 @@ class Day {
   #since: GridMeeting[] = []
 
   async load() {
-    const { span, to, from, site } = { ...filters.span, span: this.#span, site: this.#drawn?.site === 0 ? 0 : filters.site }
+    const span = this.#span
+    const [from, to] = span.split(' ') as [string, string]
+    const site = this.#drawn?.site === 0 ? 0 : filters.site
     const current = this.#latest.begin()
     this.#since = []
     try {
@@ -105,6 +110,8 @@ class Day {
       if (!current()) return
       inOrder(list, (this.#sites = [...sites.values()]))
       this.#rooms = same(this.#rooms, list)
+      rooms.saw(list)
+      clockChoice.remember(filters.roomZone)
       this.#drawn = { span, site }
       this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()]))
       this.error = null
@@ -117,12 +124,8 @@ class Day {
 
   /** Whether the meeting is in the picture. */
   #touches(m: GridMeeting): boolean {
-    const [from, to] = this.#drawn!.span.split(' ') as [string, string]
-    const within = (ids: number[], start: string, end: string) =>
-      ids.some((id) => {
-        const room = this.byID.get(id)
-        return room && wallOf(start, room.timezone) < to && wallOf(end, room.timezone) > from + 'T00:00:00'
-      })
+    const [from, to] = this.#drawn!.span.split(' ').map((at) => Date.parse(at)) as [number, number]
+    const within = (ids: number[], start: string, end: string) => ids.some((id) => this.byID.has(id)) && Date.parse(start) < to && Date.parse(end) > from
     const change = m.pending_change
     return within(m.room_ids, m.start, m.end) || Boolean(change && within(change.room_ids, change.start, change.end))
   }

@@ -1,9 +1,10 @@
 import type { Room } from '../lib/api/client'
 import { firstWeekday } from '../lib/i18n/format'
-import { rooms } from '../lib/rooms.svelte'
+import { rooms, type Located } from '../lib/rooms.svelte'
 import { router } from '../lib/router.svelte'
 import { session } from '../lib/session.svelte'
-import { addDays, today } from '../lib/zone'
+import { addDays, offsetAt, today } from '../lib/zone'
+import { clockChoice } from './clockChoice.svelte'
 import { addMonths, dayOf, monthOf, weekOf, type Span } from './span'
 
 /** The views of rooms and their paths. pages/Day.svelte maps them to components. */
@@ -19,13 +20,7 @@ const extents: Record<string, { span: (date: string) => Span; step: (date: strin
 }
 
 /** What rooms are filtered by. */
-interface Filterable {
-  name: string
-  floor: string
-  site_id: number | null
-  capacity: number
-  features: string[]
-}
+type Filterable = Omit<Located, 'timezone'>
 
 /** The state of the view as the address stores it: view, date, site, capacity, features, text. */
 class Filters {
@@ -50,11 +45,21 @@ class Filters {
   /** The number of active filters. */
   count = $derived(Number(this.site > 0) + Number(this.capacity > 0) + this.features.length + Number(this.text !== ''))
 
-  /** The zone whose calendar defines "today": the selected site's, else the user's. */
-  zone = $derived(rooms.siteByID.get(this.site)?.timezone || session.zone)
+  /** The zones of the rooms that pass the filters except the text, the most frequent first. */
+  zones = $derived.by(() => mostFrequent(rooms.known.filter((r) => this.pass(r)).map((r) => rooms.zone(r))))
+  /** The zone of most of these rooms. */
+  roomZone = $derived(this.zones[0] || rooms.siteByID.get(this.site)?.timezone || clockChoice.lastZone || session.zone)
+  /** The zone of the clock that the view follows: it defines its hours and "today". */
+  zone = $derived(clockChoice.mine ? session.zone : this.roomZone)
   date = $derived.by(() => {
     const date = this.#query.get('date') ?? ''
     return /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)) ? date : today(this.zone)
+  })
+  /** The other clock, if it differs on the shown date: the user's own, or the rooms'. */
+  otherZone = $derived.by(() => {
+    const noon = new Date(this.date + 'T12:00:00Z')
+    const other = clockChoice.mine ? this.roomZone : session.zone
+    return offsetAt(noon, other) === offsetAt(noon, this.zone) ? '' : other
   })
   /** The dates that the view shows. */
   span = $derived(extents[this.view]!.span(this.date))
@@ -101,6 +106,13 @@ class Filters {
     const said = `${r.name} ${r.floor} ${r.features.join(' ')}`
     return said.toLocaleLowerCase().includes(this.text.trim().toLocaleLowerCase())
   }
+}
+
+/** Returns the distinct values, the most frequent first. */
+function mostFrequent(values: string[]): string[] {
+  const count = new Map<string, number>()
+  for (const v of values) count.set(v, (count.get(v) ?? 0) + 1)
+  return [...count.keys()].sort((a, b) => count.get(b)! - count.get(a)!)
 }
 
 export const filters = new Filters()

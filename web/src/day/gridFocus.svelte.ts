@@ -58,7 +58,7 @@ export class GridFocus {
     const { room, meeting, name } = targetOf(e)
     if (!room || key === this.key) return
     if (name) this.cursor = { room: room.id, at: this.cursor.at, head: true }
-    else if (meeting) this.cursor = { room: room.id, at: Math.max(0, minuteOf(meeting.start, room, day.date)), meeting: meeting.id }
+    else if (meeting) this.cursor = { room: room.id, at: Math.max(0, minuteOf(meeting.start, day.axis)), meeting: meeting.id }
   }
 
   left({ relatedTarget, target }: FocusEvent) {

@@ -8,7 +8,7 @@ import type { GridFocus } from './gridFocus.svelte'
 import type { Planner } from './gridPlanner.svelte'
 import type { Viewport } from './gridViewport.svelte'
 import { dayLength, stepOf, type Stop } from './layout'
-import { moved, obstacle, rangeOf, stretched, taken, type Plan } from './plan'
+import { moved, obstacle, onStep, rangeOf, stretched, taken, type Plan } from './plan'
 
 const kinds: Record<string, 'move' | 'start' | 'end' | undefined> = { m: 'move', e: 'end', s: 'start' }
 
@@ -70,7 +70,7 @@ export class GridKeys {
   #select(index: number, stop: Stop, by: number) {
     const room = day.rooms[index]!
     const step = stepOf(room)
-    const to = Math.min(dayLength, Math.max(stop.from + step, Math.floor(stop.to / step) * step + by * step))
+    const to = Math.min(dayLength, Math.max(stop.from + step, onStep(room, stop.to, Math.floor) + by * step))
     this.#focus.cursor = { ...this.#focus.cursor, at: stop.from, to }
     const plan: Plan = { kind: 'draw', room, from: stop.from, to }
     this.#planner.announce([rangeOf(plan), obstacle(plan, this.#planner.now)].filter(Boolean).join('. '))
@@ -102,7 +102,7 @@ export function next(p: Plan, key: string): Plan | undefined {
   const step = stepOf(p.room)
   const sideways = { ArrowLeft: -step, ArrowRight: step }[key]
   const upwards = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 }[key]
-  if (sideways && p.kind !== 'move') return stretched(p, (p.kind === 'start' ? Math.ceil(p.from / step) : Math.floor(p.to / step)) * step + sideways)
+  if (sideways && p.kind !== 'move') return stretched(p, (p.kind === 'start' ? onStep(p.room, p.from, Math.ceil) : onStep(p.room, p.to, Math.floor)) + sideways)
   if (p.kind !== 'move' || (!sideways && !upwards)) return undefined
   const by = p.from - taken('move', p.meeting!, p.home!).from
   if (sideways) return moved(p, p.room, by + sideways)

@@ -2,11 +2,12 @@ import { tick } from 'svelte'
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { i18n } from '../lib/i18n/index.svelte'
 import { router } from '../lib/router.svelte'
+import { wallOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { move } from '../meeting/move'
 import { day } from './day.svelte'
 import type { GridFocus } from './gridFocus.svelte'
-import { wallAt, type Stretch } from './layout'
+import { instantAt, type Stretch } from './layout'
 import { idle, obstacle, timesOf, type Plan } from './plan'
 
 /** What the user is about to book or to change in the grid, and its result. */
@@ -55,15 +56,16 @@ export class Planner {
     const end = p.kind === 'start' ? meeting.end : times.end
     const room_ids = meeting.room_ids.map((id) => (id === p.home!.id ? room.id : id))
     this.#focus.cursor = { room: room.id, at: Math.max(0, p.from), meeting: meeting.id }
-    await move(meeting, { room_ids: [...new Set(room_ids)], start, end }, room.timezone, day)
+    await move(meeting, { room_ids: [...new Set(room_ids)], start, end }, day.zone, day)
   }
 
   /** Opens the booking form, and moves the focus to the booked meeting. */
   async book(room: GridRoom, at?: Stretch) {
+    const wall = (minute: number) => wallOf(instantAt(minute, day.axis), room.timezone)
     const saved = await booking.open({
       roomID: room.id,
-      start: at && wallAt(at.from, day.date),
-      end: at && wallAt(at.to, day.date),
+      start: at && wall(at.from),
+      end: at && wall(at.to),
     })
     if (!saved?.room_ids.includes(room.id)) return
     this.#focus.cursor = { room: room.id, at: at?.from ?? this.#focus.cursor.at, meeting: saved.id }

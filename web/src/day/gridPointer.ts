@@ -5,7 +5,7 @@ import { day } from './day.svelte'
 import type { Planner } from './gridPlanner.svelte'
 import { targetOf } from './gridTarget'
 import type { Viewport } from './gridViewport.svelte'
-import { dayLength, layoutOf, stepOf, type Stretch } from './layout'
+import { dayLength, layoutOf, snapped, stepOf, type Stretch } from './layout'
 import { drawn, moved, stretched, taken } from './plan'
 
 /** Mouse, pen and touch on the grid: a drag draws, moves or resizes a meeting; a click opens or books. */
@@ -63,10 +63,10 @@ export class GridPointer {
 
 /** Returns the time that a click at a minute books: an hour, or the room's step, cut to the gap between meetings. */
 export function slotAt(room: GridRoom, minute: number): Stretch {
-  const { placed } = layoutOf(room, day.of(room), day.date)
+  const { placed } = layoutOf(room, day.of(room), day.axis)
   const unit = Math.max(30, stepOf(room))
   const before = Math.max(0, ...placed.filter((p) => p.to <= minute).map((p) => p.to))
   const after = Math.min(dayLength, ...placed.filter((p) => p.from > minute).map((p) => p.from))
-  const from = Math.max(before, Math.floor(minute / unit) * unit)
+  const from = Math.max(before, snapped(minute, room, day.axis, unit, Math.floor))
   return { from, to: Math.min(after, from + Math.max(60, unit)) }
 }

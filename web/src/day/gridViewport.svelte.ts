@@ -1,11 +1,11 @@
 import { tick, untrack } from 'svelte'
 import type { GridRoom } from '../lib/api/client'
 import { day } from './day.svelte'
+import { filters } from './filters.svelte'
 import { dayLength, lanesOf, minuteOf, opening, type Stretch } from './layout'
 import { Rows } from './rows'
 import { zoom } from './zoom.svelte'
 
-export const headHeight = 36
 const margin = 320 // pixels around the view in which rows are drawn
 
 /** The visible part of the grid, and the cell at a point of it. */
@@ -32,6 +32,8 @@ export class Viewport {
     return this.#phone()
   }
 
+  /** The height of the hours: a second line shows the other clock. */
+  headHeight = $derived(filters.otherZone ? 52 : 36)
   labelWidth = $derived.by(() => (this.phone ? 0 : 208))
   /** Pixels per minute. */
   scale = $derived.by(() => {
@@ -40,10 +42,10 @@ export class Viewport {
   })
   rows = $derived.by(() => {
     const lowest = this.phone ? 84 : 61
-    return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.date) - 1) * 46))
+    return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.axis) - 1) * 46))
   })
-  /** The minute of the day that clocks show now, by zone. */
-  nowIn = $derived.by(() => new Map(day.zones.map((zone) => [zone, minuteOf(this.#now(), { timezone: zone }, day.date)])))
+  /** The present as a minute of the axis; outside of the day if that day is past or future. */
+  now = $derived.by(() => minuteOf(this.#now(), day.axis))
 
   /** The rows to draw: those near the view, and the focused one. Sorted, since an element loses the focus when it moves. */
   near(focused: number | undefined): number[] {
@@ -58,8 +60,8 @@ export class Viewport {
 
   /** The first shown minute of a day: the opening hour, or a little before now. */
   firstMinute(): number {
-    const start = opening(day.rooms, day.date)
-    const now = this.nowIn.get(day.zones[0]!)!
+    const start = opening(day.rooms, day.axis)
+    const { now } = this
     const view = (this.width - this.labelWidth) / this.scale
     if (now < 0 || now >= dayLength || (now >= start + 30 && now < start + view - 90)) return start
     return Math.max(0, Math.floor((now - Math.min(120, view / 4)) / 30) * 30)
@@ -85,7 +87,7 @@ export class Viewport {
   }
 
   roomAt(clientY: number): GridRoom {
-    return day.rooms[this.rows.at(clientY - this.scroller!.getBoundingClientRect().top + this.scroller!.scrollTop - headHeight)]!
+    return day.rooms[this.rows.at(clientY - this.scroller!.getBoundingClientRect().top + this.scroller!.scrollTop - this.headHeight)]!
   }
 
   /** Scrolls a row, and a part of it, into view. */
@@ -95,7 +97,7 @@ export class Viewport {
     const from = this.rows.tops[index]!
     const to = this.rows.tops[index + 1]!
     if (from < el.scrollTop) el.scrollTop = from
-    else if (to + headHeight > el.scrollTop + el.clientHeight) el.scrollTop = to + headHeight - el.clientHeight
+    else if (to + this.headHeight > el.scrollTop + el.clientHeight) el.scrollTop = to + this.headHeight - el.clientHeight
     if (!part) return
     const start = Math.max(0, part.from) * this.scale
     const end = Math.min(dayLength, part.to) * this.scale

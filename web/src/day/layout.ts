@@ -1,12 +1,18 @@
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { seconds } from '../lib/duration'
 import { lanes } from '../lib/lanes'
-import { addMinutes, instantOf, minutesBetween, wallOf } from '../lib/zone'
+import { addMinutes, instantOf, minutesBetween, offsetAt, wallOf } from '../lib/zone'
 
-// Positions in the row of a room: minutes after midnight of a date, by the clock on the room's
-// wall. Intervals that reach beyond the day are cut.
+// Positions in the row of a room: minutes after midnight of a date, by the clock of the axis, which
+// all rooms share. Intervals that reach beyond the day are cut.
 
 export const dayLength = 1440
+
+/** The date and the zone of the clock that the hours of all rows follow. */
+export interface DayAxis {
+  date: string
+  zone: string
+}
 
 export interface Stretch {
   from: number
@@ -36,41 +42,36 @@ export interface Layout {
   lanes: number
 }
 
-/** A time of the room's day as minutes; it can lie outside of the day. */
-export function minuteOf(instant: string | Date, room: { timezone: string }, date: string): number {
-  return minutesBetween(date + 'T00:00:00', wallOf(instant, room.timezone))
+/** An instant as a minute of the axis; it can lie outside of the day. */
+export function minuteOf(instant: string | Date, axis: DayAxis): number {
+  return minutesBetween(axis.date + 'T00:00:00', wallOf(instant, axis.zone))
 }
 
-/** "2026-11-21T09:30:00" */
-export function wallAt(minute: number, date: string): string {
-  return addMinutes(date + 'T00:00:00', minute)
-}
-
-/** Returns the instant at which the room's clock shows that many minutes. */
-export function instantAt(minute: number, room: { timezone: string }, date: string): Date {
-  return instantOf(wallAt(minute, date), room.timezone)
+/** Returns the instant at a minute of the axis. */
+export function instantAt(minute: number, axis: DayAxis): Date {
+  return instantOf(addMinutes(axis.date + 'T00:00:00', minute), axis.zone)
 }
 
 /** Returns the part of an interval that lies in the day, if any. */
-function stretch(of: { start: string; end: string }, room: GridRoom, date: string): Stretch | undefined {
-  const from = Math.max(0, minuteOf(of.start, room, date))
-  const to = Math.min(dayLength, minuteOf(of.end, room, date))
+function stretch(of: { start: string; end: string }, axis: DayAxis): Stretch | undefined {
+  const from = Math.max(0, minuteOf(of.start, axis))
+  const to = Math.min(dayLength, minuteOf(of.end, axis))
   return from < to ? { from, to } : undefined
 }
 
-export function layout(room: GridRoom, meetings: GridMeeting[], date: string): Layout {
+export function layout(room: GridRoom, meetings: GridMeeting[], axis: DayAxis): Layout {
   const placed: Placed[] = []
   const asked: Layout['asked'] = []
   const shades: Shade[] = []
   const shade = (kind: Shade['kind'], of: { start: string; end: string }, text = '') => {
-    const s = stretch(of, room, date)
+    const s = stretch(of, axis)
     if (s) shades.push({ ...s, kind, text })
   }
   for (const c of room.closed) shade('closed', c)
   for (const b of room.blackouts) shade('blackout', b, b.reason)
   for (const meeting of meetings) {
     const change = meeting.pending_change
-    const to = change?.room_ids.includes(room.id) && stretch(change, room, date)
+    const to = change?.room_ids.includes(room.id) && stretch(change, axis)
     if (to) asked.push({ ...to, meeting })
     if (!meeting.room_ids.includes(room.id)) continue
     const occupied = occupancy(meeting, room)
@@ -78,10 +79,10 @@ export function layout(room: GridRoom, meetings: GridMeeting[], date: string): L
       shade('buffer', { start: occupied.start, end: meeting.start })
       shade('buffer', { start: meeting.end, end: occupied.end })
     }
-    const s = stretch(meeting, room, date)
+    const s = stretch(meeting, axis)
     if (!s) continue
-    const before = minuteOf(meeting.start, room, date) < 0
-    const after = minuteOf(meeting.end, room, date) > dayLength
+    const before = minuteOf(meeting.start, axis) < 0
+    const after = minuteOf(meeting.end, axis) > dayLength
     placed.push({ ...s, meeting, before, after, lane: 0, of: 1 })
   }
   placed.sort((a, b) => a.from - b.from || a.to - b.to)
@@ -90,22 +91,22 @@ export function layout(room: GridRoom, meetings: GridMeeting[], date: string): L
   return { placed, asked, shades, lanes: placed.reduce((most, p) => Math.max(most, p.of), 1) }
 }
 
-const known = new WeakMap<GridRoom, { meetings: GridMeeting[]; date: string; layout: Layout }>()
+const known = new WeakMap<GridRoom, { meetings: GridMeeting[]; axis: DayAxis; layout: Layout }>()
 
 /** Returns the layout of a row, cached for unchanged input. */
-export function layoutOf(room: GridRoom, meetings: GridMeeting[], date: string): Layout {
+export function layoutOf(room: GridRoom, meetings: GridMeeting[], axis: DayAxis): Layout {
   const k = known.get(room)
-  if (k?.meetings === meetings && k.date === date) return k.layout
-  const made = layout(room, meetings, date)
-  known.set(room, { meetings, date, layout: made })
+  if (k?.meetings === meetings && k.axis === axis) return k.layout
+  const made = layout(room, meetings, axis)
+  known.set(room, { meetings, axis, layout: made })
   return made
 }
 
 /** Returns the number of lanes of a row. The common case of one lane needs no layout. */
-export function lanesOf(room: GridRoom, meetings: GridMeeting[], date: string): number {
+export function lanesOf(room: GridRoom, meetings: GridMeeting[], axis: DayAxis): number {
   let end = 0
   for (const m of meetings) {
-    if (Date.parse(m.start) < end) return layoutOf(room, meetings, date).lanes
+    if (Date.parse(m.start) < end) return layoutOf(room, meetings, axis).lanes
     end = Math.max(end, Date.parse(m.end))
   }
   return 1
@@ -129,19 +130,29 @@ export function stepOf(room: GridRoom): number {
   return Math.max(1, room.step ? seconds(room.step) / 60 : 15)
 }
 
+/**
+ * Returns the multiple of `unit` near a minute of the axis. Units count from midnight by the room's own
+ * clock, which may be ahead of the axis by less than a unit.
+ */
+export function snapped(minute: number, room: { timezone: string }, axis: DayAxis, unit: number, round = Math.round): number {
+  const noon = instantAt(dayLength / 2, axis)
+  const ahead = room.timezone === axis.zone ? 0 : offsetAt(noon, room.timezone) - offsetAt(noon, axis.zone)
+  return round((minute + ahead) / unit) * unit - ahead
+}
+
 /** A stop of the keyboard: a meeting or a time. */
 export interface Stop extends Stretch {
   meeting?: GridMeeting
 }
 
 /** Returns the stops of a row: its meetings, and between them times in steps of half an hour or the room's step. */
-export function stops(room: GridRoom, placed: Placed[]): Stop[] {
+export function stops(room: GridRoom, placed: Placed[], axis: DayAxis): Stop[] {
   const unit = Math.max(30, stepOf(room))
   const all: Stop[] = []
   let at = 0
   const until = (end: number) => {
     while (at < end) {
-      const to = Math.min(end, (Math.floor(at / unit) + 1) * unit)
+      const to = Math.min(end, snapped(at, room, axis, unit, Math.floor) + unit)
       all.push({ from: at, to })
       at = to
     }
@@ -156,10 +167,10 @@ export function stops(room: GridRoom, placed: Placed[]): Stop[] {
 }
 
 /** Returns the first minute at which any of the rooms is open; 7:00 if they are always open. */
-export function opening(rooms: GridRoom[], date: string): number {
+export function opening(rooms: GridRoom[], axis: DayAxis): number {
   let first = dayLength
   for (const room of rooms) {
-    const night = room.closed.map((c) => stretch(c, room, date)).find((s) => s?.from === 0)
+    const night = room.closed.map((c) => stretch(c, axis)).find((s) => s?.from === 0)
     if (!night) return 420
     if (night.to < dayLength) first = Math.min(first, night.to)
   }

@@ -4,7 +4,7 @@ import { duration, timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { titleOf } from '../meeting/title'
 import { day } from './day.svelte'
-import { dayLength, instantAt, minuteOf, occupancy, stepOf, type Stretch } from './layout'
+import { dayLength, instantAt, minuteOf, occupancy, snapped, stepOf, type Stretch } from './layout'
 
 /** What the user is about to do: draw a new time, move a meeting, or drag one of its edges. */
 export interface Plan extends Stretch {
@@ -17,18 +17,22 @@ export interface Plan extends Stretch {
 
 const clamp = (n: number, least: number, most: number) => Math.min(most, Math.max(least, n))
 
+/** Returns the minute near another at which a meeting in the room may start or end. */
+export function onStep(room: GridRoom, minute: number, round = Math.round): number {
+  return snapped(minute, room, day.axis, stepOf(room), round)
+}
+
 /** Returns a time between the start of the drawing and its current end, on the room's grid, both edges included. */
 export function drawn(room: GridRoom, anchor: number, at: number): Plan {
   const step = stepOf(room)
-  const from = clamp(Math.floor(Math.min(anchor, at) / step) * step, 0, dayLength - step)
-  const to = clamp(Math.ceil(Math.max(anchor, at) / step) * step, from + step, dayLength)
+  const from = clamp(onStep(room, Math.min(anchor, at), Math.floor), 0, dayLength - step)
+  const to = clamp(onStep(room, Math.max(anchor, at), Math.ceil), from + step, dayLength)
   return { kind: 'draw', room, from, to }
 }
 
 /** Returns the meeting as it is, ready to be changed. */
 export function taken(kind: 'move' | 'start' | 'end', meeting: GridMeeting, home: GridRoom): Plan {
-  const { date } = day
-  return { kind, meeting, home, room: home, from: minuteOf(meeting.start, home, date), to: minuteOf(meeting.end, home, date) }
+  return { kind, meeting, home, room: home, from: minuteOf(meeting.start, day.axis), to: minuteOf(meeting.end, day.axis) }
 }
 
 /** Returns the plan moved by some minutes and to a room. Back at its place it is unchanged. */
@@ -36,17 +40,18 @@ export function moved(plan: Plan, room: GridRoom, by: number): Plan {
   const was = taken('move', plan.meeting!, plan.home!)
   const step = stepOf(room)
   const still = room.id === was.room.id && Math.abs(by) < step / 2
-  const from = still ? was.from : clamp(Math.round((was.from + by) / step) * step, Math.min(0, was.from), dayLength - step)
+  const from = still ? was.from : clamp(onStep(room, was.from + by), Math.min(0, was.from), dayLength - step)
   return { ...was, room, from, to: from + was.to - was.from }
 }
 
 /** Returns the plan with one edge at a minute. */
 export function stretched(plan: Plan, at: number): Plan {
-  const step = stepOf(plan.room)
-  const edge = Math.round(at / step) * step
+  const { room } = plan
+  const step = stepOf(room)
+  const edge = onStep(room, at)
   return plan.kind === 'start'
-    ? { ...plan, from: clamp(edge, 0, Math.ceil(plan.to / step) * step - step) }
-    : { ...plan, to: clamp(edge, Math.floor(plan.from / step) * step + step, dayLength) }
+    ? { ...plan, from: clamp(edge, 0, onStep(room, plan.to, Math.ceil) - step) }
+    : { ...plan, to: clamp(edge, onStep(room, plan.from, Math.floor) + step, dayLength) }
 }
 
 /** Reports whether the plan would change nothing. */
@@ -59,15 +64,15 @@ export function idle(plan: Plan): boolean {
 /** Returns the time of the plan as instants. */
 export function timesOf(plan: Plan): { start: string; end: string } {
   return {
-    start: instantAt(plan.from, plan.room, day.date).toISOString(),
-    end: instantAt(plan.to, plan.room, day.date).toISOString(),
+    start: instantAt(plan.from, day.axis).toISOString(),
+    end: instantAt(plan.to, day.axis).toISOString(),
   }
 }
 
 /** "9:30 – 10:30" */
 export function rangeOf(plan: Plan): string {
   const { start, end } = timesOf(plan)
-  return timeRange(start, end, plan.room.timezone)
+  return timeRange(start, end, day.zone)
 }
 
 /**
@@ -83,7 +88,7 @@ export function obstacle(plan: Plan, now: Date): string {
   const wish = occupancy({ ...(meeting ?? blank), start, end, occupied: undefined, status: 'confirmed' }, room) ?? { start, end }
   for (const other of day.of(room)) {
     if (other.id === meeting?.id || !other.room_ids.includes(room.id) || other.status === 'ended') continue
-    if (overlaps(occupancy(other, room) ?? other, wish.start, wish.end)) return t.taken(titleOf(other), timeRange(other.start, other.end, room.timezone))
+    if (overlaps(occupancy(other, room) ?? other, wish.start, wish.end)) return t.taken(titleOf(other), timeRange(other.start, other.end, day.zone))
   }
   const blackout = room.blackouts.find((b) => overlaps(b))
   if (blackout) return blackout.reason ? t.blackoutOf(blackout.reason) : t.blackout

@@ -1,5 +1,15 @@
 import { all, api, type Room, type Site } from './api/client'
 
+/** What views need to know of a room to filter it and to read its clock. */
+export interface Located {
+  name: string
+  floor: string
+  site_id: number | null
+  capacity: number
+  features: string[]
+  timezone: string
+}
+
 /** All rooms and sites: there are few, and every page needs them. */
 class Rooms {
   list = $state.raw<Room[]>([])
@@ -7,6 +17,9 @@ class Rooms {
   byID = $derived(new Map(this.list.map((r) => [r.id, r])))
   siteByID = $derived(new Map(this.sites.map((s) => [s.id, s])))
   loaded = $state(false)
+  #seen = $state.raw<Located[]>([])
+  /** The active rooms as far as they are known: before they are loaded, those of the first picture. */
+  known = $derived<Located[]>(this.loaded ? this.list.filter((r) => r.active) : this.#seen)
   #loading: Promise<void> | undefined
 
   /** Waits until they were loaded once. */
@@ -29,6 +42,11 @@ class Rooms {
     if (JSON.stringify(sites) !== JSON.stringify(this.sites)) this.sites = sites
     if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list
     this.loaded = true
+  }
+
+  /** Notes rooms that a picture showed before all rooms are loaded. */
+  saw(list: Located[]) {
+    if (!this.loaded) this.#seen = list
   }
 
   name(id: number): string {

@@ -1,5 +1,5 @@
 import { untrack } from 'svelte'
-import { day } from '../day/day.svelte'
+import { filters } from '../day/filters.svelte'
 import type { Meeting, SeriesResult } from '../lib/api/client'
 import { rooms } from '../lib/rooms.svelte'
 import { addDays, addMinutes, instantOf, minutesBetween, today, wallOf } from '../lib/zone'
@@ -8,7 +8,7 @@ import { fromAPI, toAPI } from './reminders'
 import { firstOf, moved, ruleOf, textOf, type Rule } from './rule'
 
 /** The zone of the times: the first room's, or the day's before a room is chosen. */
-const zoneOf = (id: number | undefined) => (id ? rooms.zone(rooms.byID.get(id)) : (day.zones[0] ?? day.zone))
+const zoneOf = (id: number | undefined) => (id ? rooms.zone(rooms.byID.get(id)) : filters.roomZone)
 
 /** The booking form: a new meeting or series, a changed meeting, or changed dates of a series. */
 export class Form {
@@ -196,7 +196,7 @@ function initial(draft: Draft): Fields {
 
 /** Returns the next half hour today, or 9:00 on another day. */
 function nextStart(zone: string): string {
-  if (day.date !== today(zone)) return day.date + 'T09:00:00'
+  if (filters.date !== today(zone)) return filters.date + 'T09:00:00'
   const now = wallOf(new Date(), zone)
   return addMinutes(now.slice(0, 14) + '00:00', Number(now.slice(14, 16)) < 30 ? 30 : 60)
 }

@@ -25,7 +25,7 @@ class Mine {
   meetings = $derived(
     this.#known
       ?.filter((m) => !over.includes(m.status) && Date.parse(m.end) > clock.now.getTime())
-      .sort((a, b) => a.start.localeCompare(b.start) || a.id - b.id) ?? null,
+      .sort((a, b) => Date.parse(a.start) - Date.parse(b.start) || a.id - b.id) ?? null,
   )
 
   /** Meetings that the user did not decline. */

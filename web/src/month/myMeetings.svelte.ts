@@ -12,7 +12,7 @@ export class MyMeetings {
   #all = $state.raw<Meeting[]>([])
   /** Whether the first response arrived. */
   ready = $state(false)
-  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
+  list = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => Date.parse(a.start) - Date.parse(b.start)))
 
   /** Loads the time from one instant to another. */
   show(from: string, to: string) {

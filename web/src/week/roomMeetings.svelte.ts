@@ -17,7 +17,7 @@ export class RoomMeetings {
   #span: Span | undefined
   #all = $state.raw<Meeting[]>([])
   /** Without those that did not take place, by start. */
-  meetings = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => a.start.localeCompare(b.start)))
+  meetings = $derived(this.#all.filter((m) => shown.has(m.status)).sort((a, b) => Date.parse(a.start) - Date.parse(b.start)))
   blackouts = $state.raw<Blackout[]>([])
   error = $state.raw<unknown>(null)
   /** The room whose meetings these are; 0 before the first answer. */

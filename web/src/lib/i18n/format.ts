@@ -1,6 +1,6 @@
 import { i18n } from './index.svelte'
 import { firstDayOf } from '../weekinfo'
-import { addDays, today, wallOf } from '../zone'
+import { addDays, offsetAt, today, wallOf, zoneName } from '../zone'
 
 const cache = new Map<string, Intl.DateTimeFormat>()
 
@@ -34,6 +34,15 @@ export function timeRange(from: Date | string, to: Date | string, zone: string):
   if (oneDay && wallOf(to, zone).endsWith('T00:00:00')) return `${time(from, zone)} – ${time(to, zone)}`
   if (oneDay) return format(zone, clock()).formatRange(new Date(from), new Date(to))
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
+}
+
+/** "Shanghai +7 h": how far another clock is ahead on a date; "" if it shows the same time. */
+export function ahead(zone: string, of: string, date: string): string {
+  const noon = new Date(date + 'T12:00:00Z')
+  const minutes = offsetAt(noon, zone) - offsetAt(noon, of)
+  if (!minutes) return ''
+  const hours = number(minutes / 60, { style: 'unit', unit: 'hour', unitDisplay: 'narrow', signDisplay: 'always', maximumFractionDigits: 2 })
+  return `${zoneName(zone)} ${hours}`
 }
 
 /** "Sat, 21 Nov, 09:30" */
