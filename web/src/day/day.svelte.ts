@@ -1,8 +1,9 @@
 import { api, ask, type GridMeeting, type GridRoom } from '../lib/api/client'
+import { ahead } from '../lib/i18n/format'
 import { live, patched, poll } from '../lib/live.svelte'
 import { inOrder, rooms } from '../lib/rooms.svelte'
 import { LatestRequest } from '../lib/latest'
-import { instantOf } from '../lib/zone'
+import { instantOf, zoneName } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { clockChoice } from './clockChoice.svelte'
 import { filters } from './filters.svelte'
@@ -78,6 +79,14 @@ class Day {
   /** The meetings in a room, and those that will move there once approved. */
   of(room: { id: number }): GridMeeting[] {
     return this.#byRoom.get(room.id) ?? none
+  }
+
+  /** How far the room's clock is ahead, if the hours show neither: "Shanghai +7h", or "+7h" beside a site of that name. */
+  away(room: GridRoom): string {
+    const hours = ahead(room.timezone, this.zone, this.date)
+    if (!hours || (filters.otherZone && !ahead(room.timezone, filters.otherZone, this.date))) return ''
+    const name = zoneName(room.timezone)
+    return name === this.siteName(room.site_id) ? hours : `${name} ${hours}`
   }
 
   siteName(id: number | null): string {

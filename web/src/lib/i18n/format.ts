@@ -1,6 +1,6 @@
 import { i18n } from './index.svelte'
 import { firstDayOf } from '../weekinfo'
-import { addDays, offsetAt, today, wallOf, zoneName } from '../zone'
+import { addDays, offsetAt, today, wallOf } from '../zone'
 
 const cache = new Map<string, Intl.DateTimeFormat>()
 
@@ -36,13 +36,12 @@ export function timeRange(from: Date | string, to: Date | string, zone: string):
   return `${dateTime(from, zone)} – ${dateTime(to, zone)}`
 }
 
-/** "Shanghai +7 h": how far another clock is ahead on a date; "" if it shows the same time. */
+/** "+7h": how far another clock is ahead on a date; "" if it shows the same time. */
 export function ahead(zone: string, of: string, date: string): string {
   const noon = new Date(date + 'T12:00:00Z')
   const minutes = offsetAt(noon, zone) - offsetAt(noon, of)
   if (!minutes) return ''
-  const hours = number(minutes / 60, { style: 'unit', unit: 'hour', unitDisplay: 'narrow', signDisplay: 'always', maximumFractionDigits: 2 })
-  return `${zoneName(zone)} ${hours}`
+  return number(minutes / 60, { style: 'unit', unit: 'hour', unitDisplay: 'narrow', signDisplay: 'always', maximumFractionDigits: 2 })
 }
 
 /** "Sat, 21 Nov, 09:30" */
