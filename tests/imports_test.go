@@ -79,6 +79,7 @@ var rules = []rule{
 	{"meeting/report", []string{"..", "meeting/clock", "meeting/policy", "account/fault"}, nil},
 	{"meeting/forecast", []string{"..", "meeting/policy", "account/fault"}, nil},
 	{"meeting/feed", []string{"..", "meeting/clock"}, nil},
+	{"meeting/itip", []string{"account/fault", "meeting/clock", "meeting/recurrence"}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
 	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/feed", "meeting/finding", "meeting/linkpages", "meeting/policy", "meeting/recurrence", "meeting/report", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 	{"meeting/gormstore", []string{"..", "app/database/sqlfile", "meeting/clock", "meeting/events", "meeting/finding", "meeting/policy", "meeting/recurrence", "meeting/report", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
