@@ -17,18 +17,18 @@ const (
 	DoorClosed   DoorState = "closed" // by a blackout or its hours, or the room takes no meetings
 )
 
-// DoorLengths are for how long one may book at a door, and by how much extend.
+// DoorLengths are the lengths of bookings and extensions at a door.
 var DoorLengths = []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 
-// What may be done to a meeting at a door.
+// Actions on a meeting at a door.
 const (
 	DoorCheckIn = "check_in"
 	DoorEnd     = "end"
 	DoorExtend  = "extend"
 )
 
-// ViolationNeedsApproval is the code of what is refused at a door, or to a meeting that takes
-// place, because somebody would have to decide first.
+// ViolationNeedsApproval is the code of a booking at a door, or a change of a meeting in progress,
+// that would need approval first.
 const ViolationNeedsApproval = "needs_approval"
 
 // Door is a room as anybody at its door may see it.
@@ -36,19 +36,19 @@ type Door struct {
 	Room    *Room
 	At      time.Time
 	State   DoorState
-	Until   time.Time     // when the state is expected to end; zero: not in the period that is looked at
-	Current *Meeting      // that takes place, or is expected; nil: none
+	Until   time.Time     // end of the state; zero: beyond the period shown
+	Current *Meeting      // in progress, or expected; nil: none
 	Day     clock.Slot    // today, in the room's zone
 	Today   []DoorMeeting // by start
 	Closed  []Closure     // of today and the week after it, by start; they may overlap
-	Book    []DoorChoice  // for how long one may book now; empty: not at all
+	Book    []DoorChoice  // lengths of a booking from now on; empty: none is possible
 }
 
-// DoorMeeting is a meeting of today, and what may be done to it now.
+// DoorMeeting is a meeting of today, with the actions that are possible now.
 type DoorMeeting struct {
 	*Meeting
 	May    []string
-	Extend []DoorChoice // by how much, judging by rules and bookings; quotas are checked when it is tried
+	Extend []DoorChoice // by policies and bookings; quotas are checked on the attempt
 }
 
 // DoorChoice is one of [DoorLengths], and when a meeting would end with it.
@@ -57,9 +57,9 @@ type DoorChoice struct {
 	End    time.Time
 }
 
-// Closure is a time in which a room is not given out.
+// Closure is a time in which a room cannot be booked.
 type Closure struct {
-	Slot   clock.Slot // a zero end: longer than is looked at
+	Slot   clock.Slot // a zero end: beyond the period shown
 	Kind   ClosureKind
 	Reason string // of a blackout
 }
@@ -101,17 +101,17 @@ func (r *Room) closures(day clock.Slot) []Closure {
 	return closed
 }
 
-// holds reports whether the room is closed by it at an instant.
+// holds reports whether the closure covers an instant.
 func (c Closure) holds(at time.Time) bool {
 	return !at.Before(c.Slot.Start) && (c.Slot.End.IsZero() || at.Before(c.Slot.End))
 }
 
-// atDoorOf is who stands at the door of a room. It acts on meetings of the room alone, which
-// the service sees to.
+// atDoorOf returns the actor for anyone at the door of a room. The service lets it act on meetings
+// of that room only.
 func atDoorOf(r *Room) Actor { return Actor{Kind: ActorSystem, Name: "door of " + r.Name} }
 
-// mayAtDoor returns what may be done to the meeting at a door. Whether it can be extended is checked
-// when it is tried.
+// mayAtDoor returns the actions on the meeting at a door. Whether it can be extended is checked on
+// the attempt.
 func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
 	var may []string
 	if m.underway("", at) == nil && m.CheckedInAt.IsZero() {
@@ -126,8 +126,7 @@ func (m *Meeting) mayAtDoor(rooms []*Room, at time.Time) []string {
 	return may
 }
 
-// doorSlot is a booking from now on. Its end is put on the grid of the room; its start is now,
-// which is on no grid.
+// doorSlot returns the slot of a booking from now on. Only its end is on the grid of the room.
 func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
 	s := clock.Slot{Start: at, End: at.Add(length)} // not a whole second: the last meeting may have ended in this one
 	step := r.Policy.Step
@@ -142,12 +141,12 @@ func (r *Room) doorSlot(length time.Duration, at time.Time) clock.Slot {
 	return s
 }
 
-// atDoorAllowed are those of the violations that count at a door: a start off the grid does not.
+// atDoorAllowed returns the violations that count at a door: all except a start off the grid.
 func atDoorAllowed(violations []Fault) []Fault {
 	return slices.DeleteFunc(violations, func(f Fault) bool { return f.Code == "step" && f.Location == "start" })
 }
 
-// needsDecision refuses what somebody would have to decide on first, where there is no time to.
+// needsDecision returns the error for an action that would need approval first.
 func needsDecision(location string, rooms []*Room) error {
 	var found []Fault
 	for _, r := range levelsOf(rooms).at(firstLevel) {

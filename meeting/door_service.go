@@ -11,8 +11,8 @@ import (
 	"punctual/meeting/policy"
 )
 
-// MayPairDoor is nil if the actor may pair devices with the room's door: an approver of the
-// room or an admin. It returns the room.
+// MayPairDoor returns the room if the actor may pair devices with its door: an approver of the room
+// or an admin.
 func (s *Service) MayPairDoor(ctx context.Context, by Actor, roomID int64) (*Room, error) {
 	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 		return nil, err
 	}
 	ms = slices.DeleteFunc(ms, func(m *Meeting) bool {
-		return !m.Slot.Overlaps(today) || !slices.Contains(m.RoomIDs, roomID) // its buffer does, or it may come here
+		return !m.Slot.Overlaps(today) || !slices.Contains(m.RoomIDs, roomID) // only its buffer overlaps, or a move into this room is pending
 	})
 	all, err := s.theirRooms(ctx, ms)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) Door(ctx context.Context, by Actor, roomID int64) (*Door, erro
 	return door, nil
 }
 
-// validate finds out the state from what takes place today and when the room is closed.
+// validate sets the state from today's meetings and closures.
 func (d *Door) validate() {
 	next := time.Time{}
 	for _, m := range d.Today {
@@ -106,7 +106,7 @@ func (d *Door) closedUntil() (until time.Time, closed bool) {
 	until = d.At
 	for _, c := range d.Closed {
 		if !c.holds(until) {
-			continue // by start: none before it holds later
+			continue // sorted by start
 		}
 		if until, closed = c.Slot.End, true; until.IsZero() {
 			break
@@ -115,7 +115,7 @@ func (d *Door) closedUntil() (until time.Time, closed bool) {
 	return until, closed
 }
 
-// bookable returns for how long the room may be booked at its door now.
+// bookable returns the lengths for which the room can be booked now.
 func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time) ([]DoorChoice, error) {
 	if needsDecision("minutes", []*Room{r}) != nil {
 		return nil, nil
@@ -142,8 +142,8 @@ func (s *Service) bookable(ctx context.Context, by Actor, r *Room, at time.Time)
 	return choices, nil
 }
 
-// extendable returns by how much a meeting in progress may be extended: nothing is booked after it
-// in any of its rooms, and their rules allow it.
+// extendable returns by how much a meeting in progress can be extended: its rooms are free after
+// it, and their policies allow it.
 func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at time.Time) ([]DoorChoice, error) {
 	longest := clock.Slot{Start: m.Slot.End, End: m.Slot.End.Add(slices.Max(DoorLengths))}
 	taken, err := s.store.Busy(ctx, ids(rooms), longest.Widen(maxBuffer, maxBuffer), at)
@@ -167,16 +167,16 @@ func (s *Service) extendable(ctx context.Context, m *Meeting, rooms []*Room, at 
 	return choices, nil
 }
 
-// blocks reports whether another booking is in the way of more time for a meeting. What begins
-// no later than the meeting is its own.
+// blocks reports whether another booking prevents an extension. An occupancy that begins no later
+// than the meeting is its own.
 func (r *Room) blocks(more, meeting clock.Slot, taken []clock.Slot) bool {
 	more = more.Widen(0, r.Policy.BufferAfter)
 	return slices.ContainsFunc(taken, func(t clock.Slot) bool { return t.Start.After(meeting.Start) && t.Overlaps(more) })
 }
 
-// BookAtDoor books the room from now on, in the name of the device, and checks in at once. It
-// takes one of [DoorLengths]. The rules of the room hold, but for the grid of starts; where
-// somebody has to agree it is refused.
+// BookAtDoor books the room from now on in the name of the device, and checks in at once. It takes
+// one of [DoorLengths]. The room's policies apply, except for the grid of starts. If the booking
+// would need approval, it is refused.
 func (s *Service) BookAtDoor(ctx context.Context, by Actor, roomID int64, length time.Duration, title string) (*Meeting, error) {
 	if err := checkDoorLength(length); err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	by.Name = atDoorOf(room).Name
 	m := Book(terms, plan, by, at)
 	if m.Status != Confirmed {
-		return nil, needsDecision("minutes", terms.Rooms) // since a moment ago
+		return nil, needsDecision("minutes", terms.Rooms) // changed since the check
 	}
 	if _, err := m.Arrive(by, at); err != nil {
 		return nil, err
@@ -249,22 +249,22 @@ func checkDoorLength(d time.Duration) error {
 	return nil
 }
 
-// CheckInAtDoor notes that the people of a meeting in the room came.
+// CheckInAtDoor checks in to a meeting in the room.
 func (s *Service) CheckInAtDoor(ctx context.Context, roomID int64, id ID) error {
 	return s.actAtDoor(ctx, roomID, id, nil, func(m *Meeting, by Actor, c changing) error {
 		return arrive(by)(m, c)
 	})
 }
 
-// EndAtDoor ends a meeting that takes place in the room.
+// EndAtDoor ends a meeting in progress in the room.
 func (s *Service) EndAtDoor(ctx context.Context, roomID int64, id ID) error {
 	return s.actAtDoor(ctx, roomID, id, nil, func(m *Meeting, by Actor, c changing) error {
 		return m.Finish(c.rooms, by, c.at)
 	})
 }
 
-// ExtendAtDoor moves the end of a meeting that takes place in the room by one of [DoorLengths].
-// Its rules hold; where somebody has to agree it is refused.
+// ExtendAtDoor extends a meeting in progress in the room by one of [DoorLengths]. Its policies
+// apply. If the extension would need approval, it is refused.
 func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length time.Duration) error {
 	if err := checkDoorLength(length); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 	return s.actAtDoor(ctx, roomID, id, &f, func(m *Meeting, by Actor, c changing) error {
 		switch status := m.EffectiveStatus(c.at); {
 		case !m.Slot.End.Equal(seen.Slot.End):
-			return errUnchanged // extended by somebody else meanwhile
+			return errUnchanged // someone else extended it meanwhile
 		case status != InProgress:
 			return &StateError{State: status, Action: "extend"}
 		}
@@ -288,13 +288,13 @@ func (s *Service) ExtendAtDoor(ctx context.Context, roomID int64, id ID, length 
 		if err := s.revise(m, by, nil, f, conf, c); err != nil {
 			return err
 		}
-		_, err := m.Arrive(by, c.at) // who asks for that is there
+		_, err := m.Arrive(by, c.at) // the request itself shows that someone is there
 		return err
 	})
 }
 
-// actAtDoor changes a meeting of the room in the name of who stands at its door. Another
-// room's is [ErrNotFound].
+// actAtDoor changes a meeting of the room in the name of the device. Meetings of other rooms are
+// [ErrNotFound].
 func (s *Service) actAtDoor(ctx context.Context, roomID int64, id ID, f *Fields, fn func(*Meeting, Actor, changing) error) error {
 	room, err := s.Room(ctx, roomID)
 	if err != nil {

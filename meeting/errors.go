@@ -12,8 +12,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
 
-	// ErrRoomsChanged says that a meeting was checked against blackouts or settings of its rooms that
-	// have changed since. Look the rooms up and check again.
+	// ErrRoomsChanged is returned if blackouts or settings of the rooms changed after the meeting
+	// was checked. Look the rooms up and check again.
 	ErrRoomsChanged = errors.New("the rooms have changed")
 )
 
@@ -25,10 +25,10 @@ type (
 	VersionError = fault.VersionError
 )
 
-// PolicyError lists all rules of the rooms that a meeting would break.
+// PolicyError lists all policy violations of a meeting.
 type PolicyError struct {
 	Violations []Fault
-	Meetings   []ID // that exceed quotas, if stored ones were saved together; the violations are those of the first
+	Meetings   []ID // that exceed quotas, if several were saved together; the violations are those of the first
 }
 
 func (e *PolicyError) Error() string {
@@ -46,7 +46,7 @@ func (e *ConflictError) Error() string {
 type StateError struct {
 	State  Status
 	Action string    // what was requested, e.g. "approve"
-	From   time.Time // it will be possible from then on; zero: not in this state
+	From   time.Time // possible from then on; zero: not in this state
 }
 
 func (e *StateError) Error() string {
@@ -56,10 +56,10 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("cannot %s: it is %s", e.Action, e.State)
 }
 
-// InUseError says that something cannot be deleted because future meetings need it.
+// InUseError says that something cannot be deleted because future meetings use it.
 type InUseError struct {
 	What  string
-	Until time.Time // zero: for as long as it stands
+	Until time.Time // zero: no end
 }
 
 func (e *InUseError) Error() string {

@@ -13,11 +13,11 @@ import (
 // Busytime is an interval in which a room is taken: by a meeting, or by a blackout.
 type Busytime struct {
 	Slot     clock.Slot       // buffers included
-	Meeting  *Meeting         // as the asking actor may see it; nil: a blackout
+	Meeting  *Meeting         // as the actor may see it; nil: a blackout
 	Blackout *policy.Blackout // nil: a meeting
 }
 
-// maxFreeBusy is the longest span that FreeBusy answers for.
+// maxFreeBusy is the longest span of FreeBusy.
 const maxFreeBusy = 366 * 24 * time.Hour
 
 // FreeBusy returns when a room is taken in a span of at most 366 days, in order. A zero start is
@@ -67,8 +67,8 @@ func (s *Service) FreeBusy(ctx context.Context, by Actor, roomID int64, span clo
 	return busy, nil
 }
 
-// busyHeld is when a room is held within the span for changes that wait and for offers of the
-// waiting list; it shows as pending.
+// busyHeld returns when a room is held within the span for pending moves and for offers of the
+// waiting list; both show as pending.
 func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
 	held, err := s.store.HeldForChanges(ctx, roomID, span, s.clock())
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span clo
 	var busy []Busytime
 	for _, h := range held {
 		m := moving[h.MeetingID]
-		if h.MeetingID == 0 { // nobody sees who waits
+		if h.MeetingID == 0 { // the people on the waiting list stay hidden
 			m = &Meeting{Title: Busy, Status: Pending}
 		}
 		if m != nil {
@@ -108,7 +108,7 @@ func (s *Service) busyHeld(ctx context.Context, by Actor, roomID int64, span clo
 	return busy, nil
 }
 
-// closed are the blackouts of a room within the span.
+// closed returns the blackouts of a room within the span.
 func (s *Service) closed(ctx context.Context, roomID int64, span clock.Slot) ([]Busytime, error) {
 	var closed []Busytime
 	for p := (Page{Limit: 500}); ; {

@@ -8,7 +8,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Action is what happened to a meeting: the word in its history and in events.
+// Action is what happened to a meeting, as named in its history and in events.
 type Action string
 
 const (
@@ -21,7 +21,7 @@ const (
 	ActionEnded     Action = "ended"
 	ActionReleased  Action = "released"
 	ActionCheckedIn Action = "checked_in"
-	ActionResponded Action = "responded" // somebody answered the invitation
+	ActionResponded Action = "responded" // an attendee responded to the invitation
 )
 
 // Entry is one line of a meeting's history. Every action happens once, except "changed", "responded" and
@@ -41,11 +41,11 @@ type Change struct {
 	To   any `json:"to"`
 }
 
-// openChanges are the fields of a private meeting that everybody may see.
+// openChanges are the fields of a private meeting that everyone may see.
 var openChanges = []string{"status", "visibility", "start", "end", "room_ids", "checked_in_at", "check_in.opens_at", "check_in.until"}
 
-// veiled is the entry for those to whom the meeting was "Busy" then: what happened and which timer
-// did it, but not who did it, what they said, or what became of that which is hidden.
+// veiled returns the entry for users who saw the meeting as "Busy" then: its action, and the actor
+// only if it was a timer. It leaves out names, comments and changes of hidden fields.
 func (e Entry) veiled() Entry {
 	changes := map[string]Change{}
 	for _, field := range openChanges {
@@ -60,13 +60,13 @@ func (e Entry) veiled() Entry {
 	return e
 }
 
-// Why the installation changed a meeting: the reason in its history.
+// Reasons in history for changes by the installation.
 const (
-	ReasonDefaultReminders = "default_reminders" // those of the configuration are others now
-	ReasonRoomCheckIn      = "room_check_in"     // a room of it asks for another check-in now
+	ReasonDefaultReminders = "default_reminders" // the defaults in the configuration changed
+	ReasonRoomCheckIn      = "room_check_in"     // the check-in settings of a room changed
 )
 
-// RemindersChanged is the entry of a meeting whose reminders follow the configuration.
+// RemindersChanged returns the history entry for a meeting that follows new default reminders.
 func RemindersChanged(from, to []Reminder, at time.Time) Entry {
 	return Entry{
 		At: at, Action: ActionChanged, Actor: Actor{Kind: ActorSystem, Name: "configuration"}, Reason: ReasonDefaultReminders,
@@ -74,7 +74,8 @@ func RemindersChanged(from, to []Reminder, at time.Time) Entry {
 	}
 }
 
-// CheckInChanged is the entry of a meeting that follows what a room asks.
+// CheckInChanged returns the history entry for a meeting that follows new check-in settings of a
+// room.
 func CheckInChanged(from, to CheckInWindow, at time.Time) Entry {
 	e := Entry{At: at, Action: ActionChanged, Actor: Actor{Kind: ActorSystem, Name: "room"}, Reason: ReasonRoomCheckIn, Changes: map[string]Change{}}
 	note := func(field string, from, to time.Time) {
@@ -87,7 +88,7 @@ func CheckInChanged(from, to CheckInWindow, at time.Time) Entry {
 	return e
 }
 
-// instantOrNil is nil for the zero time.
+// instantOrNil returns nil for the zero time.
 func instantOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -95,7 +96,7 @@ func instantOrNil(t time.Time) any {
 	return t.UTC()
 }
 
-// turned adds to what changed in an entry that the status did; from is empty for a new meeting.
+// turned adds the change of status to an entry; from is empty for a new meeting.
 func turned(from, to Status, others map[string]Change) map[string]Change {
 	changes := maps.Clone(others)
 	if changes == nil {
@@ -123,8 +124,8 @@ type Notice struct {
 	Late      bool      // already too late: record as skipped, do not send
 	Facts     Facts
 
-	about    *Meeting // of a series' notice: the meeting it is filed under
-	occasion string   // which of the meeting's notices of this kind it is; part of DedupeKey
+	about    *Meeting // for a notice of a series: the meeting that it is filed under
+	occasion string   // tells notices of this kind about one meeting apart; part of DedupeKey
 }
 
 // NoticeKind is the value of X-Punctual-Kind.
@@ -201,7 +202,7 @@ type Contact struct {
 	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }
 
-// record adds an entry to what the next save writes into the history.
+// record adds a history entry, which the next save writes.
 func (m *Meeting) record(e Entry) { m.history = append(m.history, e) }
 
 // reminderTexts are reminders as history shows them: "15m before start by email, sms".

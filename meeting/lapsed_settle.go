@@ -7,17 +7,18 @@ import (
 	"slices"
 )
 
-// A room may become free without anybody's doing: at the deadline of a request, when the grace of
-// a required check-in ends, and when an offer of the waiting list ends. Timers record that, and
-// they may be late or paused. Stores keep with every occupancy when it lapses. Readers leave out
-// what has lapsed; writers find it in their way and first do what the timers would have done.
+// A room may become free without a request: at the deadline of a request for approval, when the
+// grace period of a required check-in ends, and when an offer of the waiting list ends. Timers
+// record this, and they may be late or paused. So stores keep with every occupancy when it lapses.
+// Readers ignore lapsed occupancies. A writer that conflicts with one first does what the timers
+// would have done.
 
-// settleTries bounds how often a change is tried again: a meeting whose request and check-in are
-// both overdue is settled in two steps.
+// settleTries limits how often a change is retried: a meeting whose request and check-in are both
+// overdue is settled in two steps.
 const settleTries = 4
 
-// settling runs act, which changes something. If only what has lapsed is in its way, it settles
-// that and runs act again. The conflicts of its error have not lapsed.
+// settling runs act. If only lapsed occupancies conflict with it, settling settles them and runs
+// act again. The conflicts of its error have not lapsed.
 func (s *Service) settling(ctx context.Context, act func() error) error {
 	for try := 1; ; try++ {
 		err := act()
@@ -37,10 +38,10 @@ func (s *Service) settling(ctx context.Context, act func() error) error {
 	}
 }
 
-// settle does what the timers of whatever has lapsed in these places would have done, as they do
-// it: with their history and notices, once.
+// settle does once what the timers of lapsed occupancies in these places would have done, with the
+// same history and notices.
 func (s *Service) settle(ctx context.Context, places []Occupancy, except ...ID) error {
-	ctx = WithClient(ctx, "") // it is not the caller's doing
+	ctx = WithClient(ctx, "") // the caller did not cause this
 	ids, waits, err := s.store.Lapsed(ctx, places, s.clock())
 	if err != nil {
 		return fmt.Errorf("look up what has lapsed: %w", err)
@@ -69,7 +70,7 @@ func (s *Service) settle(ctx context.Context, places []Occupancy, except ...ID) 
 	return nil
 }
 
-// settleMeetings ends what is overdue of the meetings: their requests, or else their grace.
+// settleMeetings ends overdue requests of the meetings, or else their overdue check-ins.
 func (s *Service) settleMeetings(ctx context.Context, ms []*Meeting) error {
 	at := s.clock()
 	var expired, missed []Ref
@@ -94,8 +95,8 @@ func (s *Service) settleMeetings(ctx context.Context, ms []*Meeting) error {
 	return nil
 }
 
-// settled reads a meeting that is to be changed, with its overdue request ended if the meeting is
-// not over by that. read is the version that readers have seen, who are shown the same.
+// settled reads a meeting that will be changed. It first ends an overdue request, unless that ends
+// the meeting. read is the version that readers have seen; its content looked the same.
 func (s *Service) settled(ctx context.Context, id ID) (m *Meeting, read int64, err error) {
 	if m, err = s.store.Meeting(ctx, id); err != nil {
 		return nil, 0, err
@@ -109,8 +110,8 @@ func (s *Service) settled(ctx context.Context, id ID) (m *Meeting, read int64, e
 	return m, read, err
 }
 
-// settleSeries ends what is overdue of the dates of a series that is to be changed. It returns what
-// ifMatch means then: the version that the caller has seen shows the same.
+// settleSeries ends overdue requests of a series that will be changed. It returns the ifMatch to
+// use then: readers saw the same content under the version before.
 func (s *Service) settleSeries(ctx context.Context, id int64, ifMatch *int64) (*int64, error) {
 	at := s.clock()
 	ms, err := s.store.SeriesMeetings(ctx, id)

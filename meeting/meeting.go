@@ -11,10 +11,10 @@ import (
 	"punctual/meeting/policy"
 )
 
-// ID identifies a meeting; rooms, sites and people have integer ids of their own.
+// ID identifies a meeting. Rooms, sites and users have integer IDs of their own.
 type ID = int64
 
-// Status of a meeting. See [Meeting.EffectiveStatus] for what holds at an instant.
+// Status of a meeting as stored. [Meeting.EffectiveStatus] returns the status at an instant.
 type Status string
 
 const (
@@ -22,12 +22,12 @@ const (
 	Confirmed  Status = "confirmed"   // will take place
 	InProgress Status = "in_progress" // takes place now
 	Ended      Status = "ended"
-	Rejected   Status = "rejected"  // decided against, or not decided in time
-	Cancelled  Status = "cancelled" // called off
+	Rejected   Status = "rejected"  // rejected, or not decided in time
+	Cancelled  Status = "cancelled" // canceled
 	Released   Status = "released"  // nobody checked in: the room was released
 )
 
-// Visibility says who sees what the meeting is about and whose it is.
+// Visibility says who sees the title and the people of the meeting.
 type Visibility string
 
 const (
@@ -35,35 +35,35 @@ const (
 	Private Visibility = "private" // participants, approvers and admins only; "Busy" to others
 )
 
-// A Meeting holds one or more rooms for a slot. Methods that change it record what they did:
-// the store writes those entries and notices in the same transaction as the meeting.
+// A Meeting holds one or more rooms for a slot. Methods that change it record history and notices,
+// which the store writes in the same transaction as the meeting.
 type Meeting struct {
 	ID               ID
 	Title            string
 	Description      string
 	Slot             clock.Slot // UTC, to the microsecond
-	Timezone         string     // IANA zone its times were given in, or its first room's
-	Shown            clock.Slot // what clocks in Timezone showed at both ends when they were set, in UTC: by the rules of the zone then
+	Timezone         string     // IANA zone of its local times, by default its first room's
+	Shown            clock.Slot // local start and end in Timezone by the zone's rules when they were set, stored as UTC
 	Organizer        Person     // UserID is set
 	RoomIDs          []int64
-	RoomNames        []string // by RoomIDs, of deleted rooms too; read by the store, never written
+	RoomNames        []string // by RoomIDs, including deleted rooms; read by the store, never written
 	Attendees        []Attendee
 	Reminders        []Reminder // empty: none
 	DefaultReminders bool       // Reminders follow the installation's defaults
 	Visibility       Visibility
 	Status           Status
 	Approval         Approval
-	Request          *Request // the decision that it waits for; nil: none
+	Request          *Request // pending request; nil: none
 
-	// Occupied is what the meeting takes of each room, buffers included; nil when it holds none.
+	// Occupied holds what the meeting takes of each room, buffers included; nil: it holds none.
 	Occupied []Occupancy
 
 	SeriesID      int64     // 0: none
-	OriginalStart time.Time // when the series' rule would have it, which it keeps if it is moved; zero: it is not, or no longer, a date of the rule
-	OriginalWall  time.Time // what clocks in the series' zone show at OriginalStart, by the rules of the zone when it was set, in UTC
+	OriginalStart time.Time // start by the series' rule, kept when the meeting moves; zero: not, or no longer, a date of the rule
+	OriginalWall  time.Time // local OriginalStart in the series' zone by its rules when it was set, stored as UTC
 
-	// SeriesSequence is the SEQUENCE of what calendars are sent about this date of a series. The
-	// store sets it from [Series.Sequence] before it takes the notices; it is not kept.
+	// SeriesSequence is the SEQUENCE of calendar mails about this date of a series. The store sets
+	// it from [Series.Sequence] before it takes the notices; it is not stored.
 	SeriesSequence int64
 
 	CheckIn                         CheckInWindow
@@ -81,22 +81,24 @@ type Meeting struct {
 	requested []Occupancy    // see Asked
 }
 
-// Claims returns the quotas that the meeting uses more of since it was read. A store that saves
-// the meeting locks each pair of room and user, in an order that all callers share. It then calls
-// [policy.Claim.Check] with the user's other meetings, and rejects with a [*PolicyError].
+// Claims returns the quotas that the meeting uses more of since it was read. A store that saves the
+// meeting locks each pair of room and user, in an order that all callers share. It then calls
+// [policy.Claim.Check] with the user's other meetings, and returns a [*PolicyError] if it is
+// exceeded.
 func (m *Meeting) Claims() []policy.Claim { return m.claims }
 
-// Occupancy is the interval that a meeting takes of one room. The database refuses two that overlap.
+// Occupancy is the interval that a meeting takes of one room. The database refuses overlapping
+// ones.
 type Occupancy struct {
 	RoomID int64
 	Slot   clock.Slot
 
-	// Lapses is from when on it holds nothing, even if the timer that removes it is late; zero:
-	// never. Stores set it in what they find in the way; see [Meeting.Lapses] for a meeting's own.
+	// Lapses is the instant from which it holds nothing, even if its timer is late; zero: never.
+	// Stores set it in conflicts; see [Meeting.Lapses] for a meeting's own.
 	Lapses time.Time
 }
 
-// Person is somebody a meeting concerns.
+// Person is an organizer or attendee of a meeting, with or without an account.
 type Person struct {
 	UserID   int64 // 0: not a user of this installation
 	Email    string
@@ -107,8 +109,8 @@ type Person struct {
 	Role     Role // of a user, from the Directory; not stored with a meeting
 }
 
-// Address of the person on a channel; empty if there is none. Nothing is sent to .invalid,
-// where nobody is (RFC 2606): such are the addresses of devices.
+// Address returns the address of the person on a channel; empty: none. Nothing is sent to the
+// domain .invalid (RFC 2606), which devices use.
 func (p Person) Address(c Channel) string {
 	switch c {
 	case Email:
@@ -123,7 +125,7 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// key identifies a person: by email address, or by number if they have none.
+// key identifies a person: by email address, or by phone number if they have none.
 func (p Person) key() string {
 	if p.Email == "" {
 		return p.Phone
@@ -131,7 +133,7 @@ func (p Person) key() string {
 	return strings.ToLower(p.Email)
 }
 
-// label names the person to all who see the meeting. A number is not for them.
+// label names the person to everyone who sees the meeting, without a phone number.
 func (p Person) label() string {
 	if p.Email == "" {
 		return cmp.Or(p.Name, "Guest")
@@ -143,7 +145,7 @@ func (p Person) label() string {
 type Attendee struct {
 	Person
 	Response Response
-	Comment  string // that came with the response; for the organizer
+	Comment  string // sent with the response, for the organizer
 }
 
 // Anchor is the edge of a meeting that a reminder counts from.
@@ -154,7 +156,7 @@ const (
 	BeforeEnd   Anchor = "end"
 )
 
-// Channel by which a notification is sent.
+// Channel of a notification.
 type Channel string
 
 const (
@@ -162,30 +164,30 @@ const (
 	SMS   Channel = "sms"
 )
 
-// Reminder notifies everybody in a meeting some time before its start or end. A meeting
-// has at most one for each Before and Offset.
+// Reminder notifies the people of a meeting some time before its start or end. A meeting has at
+// most one for each Before and Offset.
 type Reminder struct {
 	Before   Anchor
 	Offset   time.Duration // whole seconds, 0 to 366 days
 	Channels []Channel
 }
 
-// Approval of a meeting: whether somebody must decide, and what was decided.
+// Approval of a meeting: whether it is required, and the decisions so far.
 type Approval struct {
 	Required  bool
 	Deadline  time.Time // the earlier of the time-out and the start; zero if not Required
 	DecidedAt time.Time
-	DecidedBy int64  // user; 0: nobody (yet, or the time-out)
-	Comment   string // of who decided
-	Reason    string // one of the Reason constants when nobody did
+	DecidedBy int64  // user; 0: not decided, or by the time-out
+	Comment   string // of the user who decided
+	Reason    string // one of the Reason constants, if no user decided
 
-	// OnTimeout is what becomes of the last request at its deadline: [Rejected], also when
-	// empty, or [Confirmed].
+	// OnTimeout is the status after the deadline of the last request: [Rejected] (also when empty)
+	// or [Confirmed].
 	OnTimeout Status
 
-	Agreed    []Agreement // who agreed to the meeting as it is, at each level
-	Requested int64       // how often a level was asked: the Number of the last request
-	Decision  *Decision   // on the last request; nil: none has ended
+	Agreed    []Agreement // approvals of the meeting as it is, at each level
+	Requested int64       // number of times that a level was asked; the Number of the last request
+	Decision  *Decision   // on the last request that ended; nil: none
 }
 
 // Untouched reports whether the meeting equals an earlier copy and has no history to write. Its
@@ -204,13 +206,13 @@ func (m *Meeting) RaisesSequence() bool {
 	return m.SeriesID != 0 && slices.ContainsFunc(m.notices, Notice.forCalendars)
 }
 
-// TakeHistory hands over the entries recorded since the last call.
+// TakeHistory returns and clears the history entries recorded since the last call.
 func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; return h }
 
-// TakeNotices hands over the notices recorded since the last call, complete with the
-// meeting's ID: a store calls it once the meeting has one, and sets the notices' own IDs in
-// the slice it got. Both Takes may be called on a copy of the meeting to keep what they hand
-// over for another attempt.
+// TakeNotices returns and clears the notices recorded since the last call, with the meeting's ID. A
+// store calls it once the meeting has an ID, and sets the notices' own IDs in the returned slice.
+// TakeHistory and TakeNotices may be called on a copy of the meeting, to keep their results for a
+// retry.
 func (m *Meeting) TakeNotices() []Notice {
 	for i := range m.notices {
 		m.notices[i].complete(m.ID)
@@ -228,9 +230,9 @@ func (m *Meeting) TakeNotices() []Notice {
 // checkedRoom is the state of a room's blackouts that a meeting was checked against.
 type checkedRoom struct{ roomID, closures int64 }
 
-// CheckedClosures returns the [Room.Closures] of the room with which the meeting's time and rooms were
-// checked since it was read. A store returns [ErrRoomsChanged] if the room has another number when
-// it saves them. ok is false if they were not checked.
+// CheckedClosures returns the [Room.Closures] of the room that the meeting's time and rooms were
+// checked against. A store returns [ErrRoomsChanged] if the room has another number when it saves
+// them. ok is false if they were not checked.
 func (m *Meeting) CheckedClosures(roomID int64) (closures int64, ok bool) {
 	for _, c := range m.checked {
 		if c.roomID == roomID {
@@ -240,8 +242,8 @@ func (m *Meeting) CheckedClosures(roomID int64) (closures int64, ok bool) {
 	return 0, false
 }
 
-// claims returns what the meeting of a person uses of quotas in a slot of the rooms. held is the
-// meeting as it is, or nil if it is new.
+// claims returns a person's use of quotas by a slot of the rooms. held is the meeting as it is, or
+// nil if it is new.
 func claims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []policy.Claim {
 	of := make([]*policy.Room, len(rooms))
 	for i, r := range rooms {
@@ -259,8 +261,8 @@ func claims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []polic
 
 // CheckInWindow is the time in which participants can check in, and the deadline by which one must.
 type CheckInWindow struct {
-	Opens time.Time // from then on, until the end of the meeting; zero: with the start
-	Until time.Time // then its rooms are released unless somebody checked in; zero: no check-in is required
+	Opens time.Time // until the end of the meeting; zero: the start
+	Until time.Time // deadline, when unattended rooms are released; zero: no check-in is required
 }
 
 // Response of an attendee to the invitation.
@@ -273,7 +275,7 @@ const (
 	Tentative   Response = "tentative"
 )
 
-// Answers reports whether it is one that an attendee can give.
+// Answers reports whether the response is one that an attendee can give.
 func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
 
 func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }

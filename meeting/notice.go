@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// notify records one notice for each of the people who has an address on the channel, each
-// address once. The actor who caused it is left out.
+// notify records one notice for each address of the people on the channel, without the actor who
+// caused it.
 func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 	if n.occasion == "" {
 		n.occasion = strconv.FormatInt(m.revision(), 10)
@@ -27,7 +27,7 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 	channel := n.Channel
 	for _, p := range to {
 		n.To, n.Channel = p, channel
-		if p.Email == "" && n.Kind != NoticeReminder { // which goes out on the channels that were requested
+		if p.Email == "" && n.Kind != NoticeReminder { // reminders use their own channels
 			n.Channel = SMS
 		}
 		address := strings.ToLower(n.address())
@@ -47,7 +47,7 @@ func (m *Meeting) notifyAttendees(kind NoticeKind, who []Attendee, by Actor, at 
 	}, persons(who), by)
 }
 
-// notifyOrganizer notifies the organizer by mail about what somebody else did.
+// notifyOrganizer notifies the organizer by mail of other people's actions.
 func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 	m.notify(Notice{
 		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
@@ -63,8 +63,8 @@ func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
-// notifyDeciders asks those who may decide and for whose rooms nobody has agreed yet, until the
-// deadline, once for each request and level.
+// notifyDeciders notifies the deciders whose rooms are not approved yet, until the deadline, once
+// for each request and level.
 func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	m.Request = &r
@@ -91,7 +91,7 @@ func (c *PendingChange) placement() *Placement {
 	return &Placement{Start: c.Slot.Start, End: c.Slot.End, Rooms: slices.Clone(c.RoomNames)}
 }
 
-// facts about the meeting as it is now.
+// facts returns the facts about the meeting as it is now.
 func (m *Meeting) facts(by Actor) Facts {
 	f := Facts{
 		MeetingID:   m.ID,
@@ -128,7 +128,7 @@ func (n Notice) forCalendars() bool {
 	return n.Kind == NoticeInvitation || n.Kind == NoticeChange || n.Kind == NoticeCancellation
 }
 
-// revision is the Version that the meeting will have once the change at hand is saved.
+// revision returns the meeting's Version after the current change is saved.
 func (m *Meeting) revision() int64 { return m.Version + 1 }
 
 func persons(as []Attendee) []Person {
@@ -139,7 +139,7 @@ func persons(as []Attendee) []Person {
 	return ps
 }
 
-// complete fills in what needs the meeting's ID.
+// complete sets what depends on the meeting's ID.
 func (n *Notice) complete(id ID) {
 	n.MeetingID, n.Facts.MeetingID = id, id
 	n.DedupeKey = strings.Join([]string{

@@ -6,16 +6,16 @@ import (
 	"punctual/meeting/clock"
 )
 
-// NoticeState is what decides whether a notice about a meeting is still true.
+// NoticeState is the state that decides whether a notice about a meeting is still current.
 type NoticeState struct {
 	Status  Status
 	Slot    clock.Slot
-	Request int64 // number of the request that waits for a decision; 0: none
+	Request int64 // number of the pending request; 0: none
 }
 
-// Obsolete returns why a notice of a kind is no longer true and must not be sent; empty: it is
-// true. Of the facts, those of the time, the reminder, the request, the decision and the series
-// count. Notices about many dates of a series are taken to be true: a newer one replaces them.
+// Obsolete returns why a notice of a kind is outdated and must not be sent; empty: it is current.
+// It compares time, reminder, request, decision and series of the facts. Notices about many dates
+// of a series count as current: a newer one replaces them.
 func (s NoticeState) Obsolete(kind NoticeKind, f Facts) string {
 	sameStart, sameEnd := sameInstant(s.Slot.Start, f.Start), sameInstant(s.Slot.End, f.End)
 	cancelled := s.Status == Cancelled || s.Status == Released || s.Status == Rejected

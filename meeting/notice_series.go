@@ -12,7 +12,9 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// SeriesPart is the part of a change of a series that a notice is about.
+// SeriesPart is the part of a series' change that a notice covers. A calendar cannot represent a
+// rule that changes at some date under one UID. So a split series is two entries, with a notice for
+// each.
 type SeriesPart string
 
 const (
@@ -20,7 +22,7 @@ const (
 	// is two entries, with a notice for each.
 	PartEnds   SeriesPart = "ends"    // the dates before a split
 	PartGoesOn SeriesPart = "goes_on" // the dates from it on
-	PartAdded  SeriesPart = "added"   // a date that the series has again
+	PartAdded  SeriesPart = "added"   // a date that was added again
 )
 
 // Occurrence is one date of a series in [SeriesFacts].
@@ -39,7 +41,8 @@ const (
 	shownDates = 6
 )
 
-// notifyBooked invites to a new series, or asks for it: each person once for all its dates.
+// notifyBooked invites people to a new series, or requests its approval: one notice per person for
+// all dates.
 func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	confirmed, pending := byState(ms)
 	if len(confirmed) > 0 {
@@ -48,7 +51,8 @@ func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	s.askTogether(pending, by)
 }
 
-// askTogether lets what asks for one of the meetings speak of all that are asked for with it.
+// askTogether makes the request notice for one of the meetings cover all that were requested with
+// it.
 func (s *Series) askTogether(ms []*Meeting, by Actor) {
 	for _, one := range requestsOf(ms) {
 		if len(one) < 2 {
@@ -61,7 +65,7 @@ func (s *Series) askTogether(ms []*Meeting, by Actor) {
 	}
 }
 
-// askFor lets what asks for the meeting speak of these dates of its series.
+// askFor makes the request notice for the meeting cover these dates of its series.
 func (m *Meeting) askFor(dates *SeriesFacts) {
 	for i := range m.notices {
 		if n := &m.notices[i]; n.asks() {
@@ -70,12 +74,12 @@ func (m *Meeting) askFor(dates *SeriesFacts) {
 	}
 }
 
-// asks reports whether its reader is to decide.
+// asks reports whether the notice asks its reader for a decision.
 func (n Notice) asks() bool {
 	return n.Kind == NoticeApprovalRequest || n.Kind == NoticeApprovalReminder || n.Kind == NoticeEscalation
 }
 
-// byState parts the meetings that will take place from those that may.
+// byState separates confirmed from pending meetings.
 func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
 	for _, m := range ms {
 		switch m.Status {
@@ -91,10 +95,10 @@ func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
 // A seriesNotice is a notice about dates of a series.
 type seriesNotice struct {
 	kind     NoticeKind
-	dates    []*Meeting // that it speaks of, at least one
-	calendar []*Meeting // all that the calendars of its readers are to show of the series; none: it is not about them
+	dates    []*Meeting // that the notice covers, at least one
+	calendar []*Meeting // all dates that readers' calendars should show; empty: it changes no calendar
 	expires  time.Time  // zero: when the last of the dates is over
-	each     bool       // the calendar names each of the dates, and not only those that differ from the rule
+	each     bool       // the calendar lists each date, even those that follow the rule
 	more     func(*Facts)
 }
 
@@ -118,7 +122,7 @@ func (s *Series) notify(t seriesNotice, to []Person, by Actor, at time.Time) {
 	s.record(t, all, by, at)
 }
 
-// of returns the notice for a person, who may have been removed from single dates.
+// of returns the notice for a person, who may not be invited to every date.
 func (t seriesNotice) of(s *Series, p Person) seriesNotice {
 	comes := func(m *Meeting) bool {
 		return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(m.Attendees, Attendee{Person: p}.sameAddress)
@@ -154,11 +158,11 @@ func (s *Series) record(t seriesNotice, to []Person, by Actor, at time.Time) {
 	}
 }
 
-// maxListed bounds the people that single dates list in one notice: a notice is kept for each
-// reader, and a date lists all its people as soon as one of them has answered differently.
+// maxListed limits the people listed at single dates of a notice. A notice is stored for each
+// reader, and a date lists all its people as soon as one response differs.
 const maxListed = 1000
 
-// listed is how many people single dates list.
+// listed returns how many people are listed at single dates.
 func (s *SeriesFacts) listed() (n int) {
 	for _, os := range [][]Occurrence{s.Overrides, s.Cancelled} {
 		for _, o := range os {
@@ -168,7 +172,7 @@ func (s *SeriesFacts) listed() (n int) {
 	return n
 }
 
-// listing is a copy in which single dates list nobody but one person.
+// listing returns a copy in which single dates list only one person.
 func (f Facts) listing(p Person) Facts {
 	alone := func(os []Occurrence) []Occurrence {
 		os = slices.Clone(os)
@@ -186,7 +190,7 @@ func (f Facts) listing(p Person) Facts {
 	return f
 }
 
-// facts about dates of the series, with the first of them as the meeting they speak of.
+// facts returns the facts about dates of the series. Their meeting is the first date.
 func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 	sample := s.sample()
 	sample.Attendees = responses(sample.Attendees, dates)
@@ -212,9 +216,9 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 	return f
 }
 
-// fill adds what a calendar needs beside the rule to show the meetings of t and no others. What
-// has taken place on a date that the rule has no longer, since it was changed, stands for a
-// past date of the rule that nothing else does, or else for one on top.
+// fill adds the dates that a calendar needs besides the rule to show exactly the meetings of t. A
+// past meeting whose date the changed rule no longer has takes the place of an unused past date of
+// the rule, or is added.
 func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 	f := facts.Series
 	s.nameWalls(t.calendar)
@@ -234,7 +238,7 @@ func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 		wall := d.Wall.Format(icalLocal)
 		switch {
 		case m != nil && d.Extra:
-			f.RDates = append(f.RDates, clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Format(icalLocal)) // which clocks show
+			f.RDates = append(f.RDates, clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Format(icalLocal)) // clocks do not skip this time
 		case m == nil && d.Extra:
 		case m == nil && !d.Slot.Start.After(at):
 			past = append(past, d)
@@ -261,9 +265,9 @@ func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 	slices.Sort(f.RDates)
 }
 
-// differ adds how a meeting differs from what a calendar makes of its date of the rule: by what
-// was changed or answered, or because clocks change. A calendar takes all dates to be equally
-// long, and some drop a date of the rule that clocks skip.
+// differ adds an override if a meeting differs from its date of the rule in a calendar, because it
+// was changed or answered, or because clocks change. A calendar assumes that all dates have the
+// same length, and some drop a date that clocks skip.
 func (s *Series) differ(f *Facts, m *Meeting, d recurrence.Date, differs bool) {
 	o := Occurrence{OriginalStart: d.Slot.Start, Start: m.Slot.Start, End: m.Slot.End}
 	skipped := !clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Equal(d.Wall)
@@ -278,14 +282,15 @@ func (s *Series) differ(f *Facts, m *Meeting, d recurrence.Date, differs bool) {
 		o.Rooms, differs = slices.Clone(m.RoomNames), true
 	}
 	if cs := contacts(m.Attendees); !sameContacts(cs, f.Attendees) {
-		o.Attendees, differs = append([]Contact{}, cs...), true // nobody is not the same as the series'
+		o.Attendees, differs = append([]Contact{}, cs...), true // an empty list overrides the series' attendees
 	}
 	if differs {
 		f.Series.Overrides = append(f.Series.Overrides, o)
 	}
 }
 
-// sameContacts reports whether both are the same people with the same answers, in any order.
+// sameContacts reports whether both lists have the same people with the same responses, in any
+// order.
 func sameContacts(a, b []Contact) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(c Contact) bool {
 		return !slices.ContainsFunc(b, func(o Contact) bool {
@@ -294,7 +299,7 @@ func sameContacts(a, b []Contact) bool {
 	})
 }
 
-// occurrence is the meeting as a date of its series.
+// occurrence returns the meeting as a date of its series.
 func (m *Meeting) occurrence() Occurrence {
 	return Occurrence{
 		OriginalStart: m.OriginalStart, Start: m.Slot.Start, End: m.Slot.End, Title: m.Title, Description: new(m.Description),
@@ -302,7 +307,7 @@ func (m *Meeting) occurrence() Occurrence {
 	}
 }
 
-// of says which date of a series the meeting is.
+// of sets which date of a series the meeting is.
 func (f *Facts) of(m *Meeting) {
 	if m.SeriesID != 0 && !m.OriginalStart.IsZero() {
 		f.SeriesID, f.OriginalStart = m.SeriesID, new(m.OriginalStart)
@@ -312,8 +317,8 @@ func (f *Facts) of(m *Meeting) {
 	}
 }
 
-// FileNotices lets the notices belong to copies of the meetings they are filed under, and the
-// series have a list of its own: a store calls it on a copy of the series.
+// FileNotices moves the notices to copies of the meetings that they are filed under, and copies the
+// list of the series. A store calls it on a copy of the series.
 func (s *Series) FileNotices(copies map[*Meeting]*Meeting) {
 	s.notices = slices.Clone(s.notices)
 	for i := range s.notices {
@@ -323,8 +328,8 @@ func (s *Series) FileNotices(copies map[*Meeting]*Meeting) {
 	}
 }
 
-// TakeNotices hands over the notices recorded since the last call; a store calls it once the
-// series and its meetings have their IDs. See [Meeting.TakeNotices].
+// TakeNotices returns and clears the notices recorded since the last call. A store calls it once
+// the series and its meetings have IDs. See [Meeting.TakeNotices].
 func (s *Series) TakeNotices() []Notice {
 	for i := range s.notices {
 		n := &s.notices[i]

@@ -7,7 +7,7 @@ import (
 	"punctual/delayjob"
 )
 
-// Names of the delay jobs that drive meetings. They outlive refactoring: queues hold them.
+// Names of the delay jobs of meetings. They must not change: queues hold them.
 const (
 	JobStart  = "meeting.start"
 	JobEnd    = "meeting.end"
@@ -22,8 +22,8 @@ const (
 	JobWaitlistExpire = "waitlist.expire"
 )
 
-// How late a reminder may still go out. One before the start is of use until the meeting
-// has begun, one before the end only while there is time to come to an end.
+// How late a reminder may still be sent. One before the start is useful until the meeting begins,
+// one before the end only while there is time to finish.
 const (
 	lateBeforeStart = 5 * time.Minute
 	lateBeforeEnd   = 2 * time.Minute
@@ -46,7 +46,7 @@ func (r Reminder) Expires(m *Meeting) time.Time {
 	return expires
 }
 
-// edge of the meeting that an anchor names.
+// edge returns the start or end that an anchor names.
 func (m *Meeting) edge(a Anchor) time.Time {
 	if a == BeforeEnd {
 		return m.Slot.End
@@ -54,12 +54,12 @@ func (m *Meeting) edge(a Anchor) time.Time {
 	return m.Slot.Start
 }
 
-// RemindNotices are the notices of one due reminder: to each attendee who has the channel's
-// address and has not declined, and to the organizer, each address once. Those that come too
-// late are marked so, to be recorded and not sent.
+// RemindNotices returns the notices of one due reminder: one for each address on the channel, of
+// attendees who have not declined and of the organizer. Notices that come too late are marked so,
+// to be recorded and not sent.
 //
-// Their keys hold the instant that is announced and not a version: a changed title must not
-// remind twice, a moved meeting must.
+// Their keys contain the announced instant and not a version: a changed title must not remind
+// again, a moved meeting must.
 func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
 	f := m.facts(Actor{})
 	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
@@ -101,13 +101,13 @@ func (m *Meeting) Reminder(before Anchor, offset time.Duration) (Reminder, bool)
 	return Reminder{}, false
 }
 
-// Messages are the timed events that the meeting waits for in its present state, whether
-// near or far; reminders that had passed when it was last saved are not among them.
+// Messages returns the future timed events of the meeting in its present state, near or far.
+// Reminders that had passed when it was last saved are not included.
 func (m *Meeting) Messages() []delayjob.Message {
 	return append(m.Request.messages(m.ID), m.timers()...)
 }
 
-// messages are the timers of the request.
+// messages returns the timers of the request.
 func (r *Request) messages(id ID) []delayjob.Message {
 	if r == nil {
 		return nil
@@ -124,7 +124,7 @@ func (r *Request) messages(id ID) []delayjob.Message {
 	return ms
 }
 
-// timers are what the meeting waits for as it stands.
+// timers returns the start, the end and the no-show check of the meeting.
 func (m *Meeting) timers() []delayjob.Message {
 	switch m.Status {
 	case Confirmed:
@@ -136,7 +136,7 @@ func (m *Meeting) timers() []delayjob.Message {
 	}
 }
 
-// presence are the messages to and about those who take part.
+// presence returns the messages for participants: reminders and check-in.
 func (m *Meeting) presence() []delayjob.Message {
 	ms := m.reminders()
 	if m.awaited() {

@@ -46,8 +46,9 @@ func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
 	}, []Person{m.Organizer}, by)
 }
 
-// requestResponses forgets the answers if the meeting does not lie within the time for which they were
-// given, but for that of whoever moved it. What has begun and goes on for longer asks nobody.
+// requestResponses resets the responses if the meeting's new time is not within the time that they
+// were given for. The response of the user who moved it stays. A meeting in progress that gets
+// longer resets none.
 func (m *Meeting) requestResponses(was clock.Slot, by Actor, at time.Time) {
 	within := !m.Slot.Start.Before(was.Start) && !m.Slot.End.After(was.End)
 	if within || !was.Start.After(at) {
@@ -61,7 +62,7 @@ func (m *Meeting) requestResponses(was clock.Slot, by Actor, at time.Time) {
 	}
 }
 
-// commonAnswers are what each of the series' attendees answered to most of the dates.
+// commonAnswers returns each attendee's most frequent response to the dates.
 func commonAnswers(series []Attendee, dates []*Meeting) []Attendee {
 	out := slices.Clone(series)
 	for i := range out {
@@ -81,8 +82,8 @@ func commonAnswers(series []Attendee, dates []*Meeting) []Attendee {
 	return out
 }
 
-// responses are what everybody of the series answered, where it is the same to all those of the
-// dates to which they are invited.
+// responses returns the responses of attendees who gave the same one to all dates that they are
+// invited to.
 func responses(series []Attendee, dates []*Meeting) []Attendee {
 	out := slices.Clone(series)
 	for i := range out {

@@ -21,10 +21,10 @@ func (s *Service) Respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	return s.respond(ctx, by, id, ifMatch, 0, r, comment)
 }
 
-// ErrSeenOutdated says that what somebody answered to has changed since they saw it.
+// ErrSeenOutdated is returned if the meeting has changed since the person who responds saw it.
 var ErrSeenOutdated = errors.New("has changed since it was shown")
 
-// respond is [Service.Respond] to the meeting as it was at a schedule version; 0: whatever it is.
+// respond is [Service.Respond] for a schedule version of the meeting; 0: any.
 func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, seen int64, r Response, comment string) (*Meeting, error) {
 	return s.change(ctx, by, id, nil, func(m *Meeting, c changing) error {
 		if err := checkVersion(ifMatch, m.Version); err != nil {
@@ -41,7 +41,7 @@ func (s *Service) respond(ctx context.Context, by Actor, id ID, ifMatch *int64, 
 	})
 }
 
-// checkAnswer checks an answer and trims its comment.
+// checkAnswer checks a response and trims its comment.
 func checkAnswer(r Response, comment *string) error {
 	var found fault.List
 	if !r.Answers() && r != NeedsAction {
@@ -53,9 +53,8 @@ func checkAnswer(r Response, comment *string) error {
 	return found.Err()
 }
 
-// RespondSeries answers for all dates of a series that are not over and to which the actor is
-// invited, in one transaction. There being none is a [*StateError], if the actor was invited to
-// those that are over.
+// RespondSeries responds, in one transaction, to all current and future dates of a series that the
+// actor is invited to. If the actor was invited to past dates only, it returns a [*StateError].
 func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, r Response, comment string) (*SeriesResult, error) {
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 	return s.respondSeries(ctx, by, id, ifMatch, 0, r, comment)
 }
 
-// respondSeries is [Service.RespondSeries] to the series as it was at a sequence; 0: whatever it is.
+// respondSeries is [Service.RespondSeries] for a sequence of the series; 0: any.
 func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, seen int64, r Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
 	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
@@ -103,7 +102,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 			}
 			if len(m.notices) > 0 {
 				declined = append(declined, m)
-				m.notices = nil // the organizer is notified once for all
+				m.notices = nil // the organizer gets one notice for all dates
 			}
 			bases = append(bases, &plannedDate{base: before})
 			change.Update = append(change.Update, m)
@@ -127,7 +126,7 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 	return res, err
 }
 
-// answerable are the dates of a series to which the actor is invited and can answer.
+// answerable returns the dates of a series that the actor can respond to.
 func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
 	var open []*Meeting
 	state, invited := Ended, false
@@ -149,8 +148,8 @@ func answerable(ms []*Meeting, by Actor, at time.Time) ([]*Meeting, error) {
 	return open, nil
 }
 
-// Invitation names what a mail asks one person to answer, who may have no account: a meeting,
-// or all dates of a series.
+// Invitation identifies a response link: one person, with or without an account, and a meeting or
+// all dates of a series.
 type Invitation struct {
 	MeetingID ID     // of a series, the date that the mail is filed under
 	SeriesID  int64  // 0: the meeting alone
@@ -161,20 +160,20 @@ type Invitation struct {
 	Seen int64
 }
 
-// Invited is what an [Invitation] leads to.
+// Invited is the content of the page behind a response link.
 type Invited struct {
-	Meeting  *Meeting     // of a series the next date, or the last
-	Dates    []clock.Slot // of the series, that the answer is for; none: the meeting alone
+	Meeting  *Meeting     // of a series: its next date, or its last
+	Dates    []clock.Slot // dates of the series that a response covers; empty: the meeting alone
 	Person   Person
-	Response Response // that was given; NeedsAction: none, or different ones to the dates
+	Response Response // NeedsAction: none, or different ones for the dates
 	Comment  string
-	Open     bool  // it can be answered now
-	Seen     int64 // as in an [Invitation] to it as it is now
+	Open     bool  // a response is possible now
+	Seen     int64 // for an [Invitation] to the current state
 }
 
-// FollowInvitation returns what a link in an invitation leads to and changes nothing. It returns
-// [ErrForbidden] if the person is not (or no longer) invited, and [ErrNotFound] if the user was
-// disabled.
+// FollowInvitation returns the content of the page behind a response link and changes nothing. It
+// returns [ErrForbidden] if the person is not (or no longer) invited, and [ErrNotFound] if the user
+// was disabled.
 func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invited, error) {
 	at, by := s.clock(), inv.actor()
 	var ms []*Meeting
@@ -184,7 +183,7 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 			return nil, err
 		}
 	}
-	if len(ms) == 0 { // or a series that no longer exists
+	if len(ms) == 0 { // or the series no longer exists
 		m, err := s.store.Meeting(ctx, inv.MeetingID)
 		if err != nil {
 			return nil, err
@@ -236,7 +235,7 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 	return i, nil
 }
 
-// lastOf the meetings to which the actor is invited.
+// lastOf returns the last meeting that the actor is invited to.
 func lastOf(ms []*Meeting, by Actor) *Meeting {
 	var last *Meeting
 	for _, m := range ms {
@@ -247,13 +246,14 @@ func lastOf(ms []*Meeting, by Actor) *Meeting {
 	return last
 }
 
-// answersSeries reports whether an answer is for all dates of the meeting's series.
+// answersSeries reports whether a response covers all dates of the meeting's series.
 func (i Invitation) answersSeries(m *Meeting) bool {
 	return i.SeriesID != 0 && m.SeriesID == i.SeriesID
 }
 
-// RespondByLink answers as the person that the invitation went to. On a [*StateError] nothing
-// has changed, since it is over; on [ErrSeenOutdated], since the reader saw something else.
+// RespondByLink responds as the person that the invitation was sent to. It changes nothing and
+// returns a [*StateError] if the meeting is over, or [ErrSeenOutdated] if it has changed since the
+// reader saw it.
 func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response, comment string) error {
 	i, err := s.FollowInvitation(ctx, inv)
 	if err != nil {

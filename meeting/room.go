@@ -17,7 +17,7 @@ type Site struct {
 	UpdatedAt time.Time
 }
 
-// Room is what a meeting holds, with the rules for it.
+// Room is a bookable room with its policies.
 type Room struct {
 	policy.Room
 	Floor     string
@@ -26,24 +26,24 @@ type Room struct {
 	Approval  RoomApproval
 	CheckIn   CheckIn
 	Inherits  bool  // CheckIn is the installation's, and follows it
-	Closures  int64 // raised by the store with every change of a blackout of the room or its site, and of the settings that bookings are checked by; 0: there was never one
+	Closures  int64 // number raised by the store when a blackout of the room or its site, or a setting that bookings are checked against, changes; 0: never changed
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// RoomApproval says who must agree to a meeting in the room.
+// RoomApproval says who must approve meetings in the room.
 type RoomApproval struct {
 	Required      bool
 	ApproverIDs   []int64       // users; empty: the admins decide
-	SecondIDs     []int64       // users who decide when the approvers have agreed; empty: there is no second level
+	SecondIDs     []int64       // users of the second level; empty: no second level
 	Timeout       time.Duration // 0: the installation's
 	OnTimeout     Status        // [Rejected] or [Confirmed]; empty: the installation's
-	EscalateAfter time.Duration // until others are asked as well; 0: the installation's
+	EscalateAfter time.Duration // until escalation; 0: the installation's
 	EscalateTo    []int64       // users; empty: the admins
 }
 
-// CheckIn says whether people must say that they came, and when.
+// CheckIn says whether check-in is required, and when it is possible.
 type CheckIn struct {
 	Required bool
 	Opens    time.Duration // before the start
@@ -61,7 +61,7 @@ func pick(rooms []*Room, ids []int64) []*Room {
 	return picked
 }
 
-// Levels of a decision. The second is asked when the first has agreed.
+// Levels of approval. The second is asked when the first has approved.
 const (
 	firstLevel  = 1
 	secondLevel = 2

@@ -25,7 +25,7 @@ const (
 
 var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
 
-// SiteFields are those of a site as an admin asks for them; a nil field was not given.
+// SiteFields are the requested fields of a site; nil: not requested.
 type SiteFields struct {
 	Name     *string
 	Timezone *string // empty: the installation's
@@ -50,7 +50,7 @@ func (f *SiteFields) apply(s *Site) error {
 	return fault.Merge(f.Faults, found).Err()
 }
 
-// RoomFields are those of a room as an admin asks for them; a nil field was not given.
+// RoomFields are the requested fields of a room; nil: not requested.
 type RoomFields struct {
 	Name     *string
 	SiteID   *int64 // 0: none
@@ -86,7 +86,7 @@ type RoomFields struct {
 	Faults []Fault // found while decoding
 }
 
-// roomLookUp is what the fields of a room refer to.
+// roomLookUp holds what the fields of a room refer to.
 type roomLookUp struct {
 	siteMissing bool
 	users       map[int64]Person
@@ -215,7 +215,7 @@ func (f *RoomFields) approval(r *Room, look roomLookUp, found *fault.List) {
 	}
 }
 
-// deciders takes over people who decide, if they were given, and checks them.
+// deciders checks and sets requested approvers, if any.
 func setDeciders(found *fault.List, to, given *[]int64, location string, look roomLookUp) {
 	if given == nil {
 		return
@@ -325,7 +325,7 @@ func checkQuota(found *fault.List, q policy.Quota) {
 	}
 }
 
-// span takes over a duration that was given and checks it.
+// span checks and sets a requested duration, if any.
 func setSpan(found *fault.List, to, given *time.Duration, location string, most time.Duration) {
 	if given != nil {
 		*to = *given
@@ -333,14 +333,14 @@ func setSpan(found *fault.List, to, given *time.Duration, location string, most 
 	}
 }
 
-// set takes over a value that was given.
+// set sets a requested value, if any.
 func set[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
 }
 
-// clone copies the room with everything that fields can change.
+// clone copies the room deeply enough for changes of its fields.
 func (r *Room) clone() *Room {
 	c := *r
 	c.Features = slices.Clone(r.Features)

@@ -10,7 +10,6 @@ import (
 	"punctual/meeting/policy"
 )
 
-// CreateSite adds a site.
 func (s *Service) CreateSite(ctx context.Context, by Actor, f SiteFields) (*Site, error) {
 	if !by.MayManageRooms() {
 		return nil, ErrForbidden
@@ -34,7 +33,7 @@ func (s *Service) Sites(ctx context.Context, p Page) (sites []*Site, next string
 	return s.store.ListSites(ctx, p)
 }
 
-// UpdateSite changes a site. ifMatch, unless nil, is the version the change is based on.
+// UpdateSite changes a site. ifMatch, unless nil, is the expected version.
 func (s *Service) UpdateSite(ctx context.Context, by Actor, id int64, ifMatch *int64, f SiteFields) (*Site, error) {
 	if !by.MayManageRooms() {
 		return nil, ErrForbidden
@@ -61,7 +60,7 @@ func (s *Service) UpdateSite(ctx context.Context, by Actor, id int64, ifMatch *i
 	return site, err
 }
 
-// DeleteSite removes a site without rooms. ifMatch, unless nil, is the version that was seen.
+// DeleteSite deletes a site without rooms. ifMatch, unless nil, is the expected version.
 func (s *Service) DeleteSite(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	if !by.MayManageRooms() {
 		return ErrForbidden
@@ -89,7 +88,7 @@ func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room
 	return s.Room(ctx, r.ID) // with the zone in force
 }
 
-// Room finds a room, with the blackouts that are not over.
+// Room returns a room with its current and future blackouts.
 func (s *Service) Room(ctx context.Context, id int64) (*Room, error) {
 	rooms, err := s.rooms(ctx, []int64{id})
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *Service) Room(ctx context.Context, id int64) (*Room, error) {
 	return rooms[0], s.withBlackouts(ctx, rooms, s.clock())
 }
 
-// Rooms lists rooms, with the blackouts that are not over.
+// Rooms lists rooms with their current and future blackouts.
 func (s *Service) Rooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error) {
 	rooms, next, err = s.store.ListRooms(ctx, q, p)
 	if err != nil {
@@ -110,8 +109,8 @@ func (s *Service) Rooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room
 	return s.zoned(rooms), next, s.withBlackouts(ctx, rooms, s.clock())
 }
 
-// UpdateRoom changes a room. Meetings that are booked stay as they are, even if the room
-// would refuse them now. ifMatch, unless nil, is the version the change is based on.
+// UpdateRoom changes a room. Booked meetings stay as they are, even if they violate the new
+// policies. ifMatch, unless nil, is the expected version.
 func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *int64, f RoomFields) (*Room, error) {
 	if !by.MayManageRooms() {
 		return nil, ErrForbidden
@@ -145,8 +144,8 @@ func (s *Service) UpdateRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	return room, err
 }
 
-// FollowCheckIn applies the installation's check-in to the rooms that follow it and to their
-// upcoming meetings. It returns how many rooms had another. It may be called again, and
+// FollowCheckIn applies the installation's check-in settings to the rooms that follow them and to
+// their upcoming meetings. It returns how many rooms changed. It may be called again, and
 // concurrently.
 func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 	follows := func(r *Room) bool { return r.Inherits && r.CheckIn != s.conf().CheckIn }
@@ -187,8 +186,8 @@ func (s *Service) widened(ctx context.Context, before, room *Room) {
 	s.freed(ctx, []Occupancy{{RoomID: room.ID, Slot: clock.Slot{Start: at, End: at.AddDate(100, 0, 0)}}})
 }
 
-// DeleteRoom removes a room that no coming meeting needs; the past keeps its name. ifMatch,
-// unless nil, is the version that was seen.
+// DeleteRoom deletes a room without future meetings; past meetings keep its name. ifMatch, unless
+// nil, is the expected version.
 func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	if !by.MayManageRooms() {
 		return ErrForbidden
@@ -196,7 +195,7 @@ func (s *Service) DeleteRoom(ctx context.Context, by Actor, id int64, ifMatch *i
 	return s.store.DeleteRoom(ctx, id, s.clock(), func(room *Room) error { return checkVersion(ifMatch, room.Version) })
 }
 
-// rooms by id, in order; those not there are left out.
+// rooms returns rooms by ID, in order, without unknown ones.
 func (s *Service) rooms(ctx context.Context, ids []int64) ([]*Room, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -205,7 +204,7 @@ func (s *Service) rooms(ctx context.Context, ids []int64) ([]*Room, error) {
 	return s.zoned(rooms), err
 }
 
-// theirRooms are the rooms of meetings, each once.
+// theirRooms returns the rooms of meetings, each once.
 func (s *Service) theirRooms(ctx context.Context, ms []*Meeting) ([]*Room, error) {
 	var want []int64
 	for _, m := range ms {

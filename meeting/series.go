@@ -10,17 +10,17 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// A Series is what all dates of a recurring meeting have in common, and the rule that generates
-// them. Each date is a [Meeting] of its own, with the rooms that it holds.
+// A Series is the content that all dates of a recurring meeting share, and the rule that generates
+// them. Each date is a [Meeting] of its own.
 type Series struct {
 	ID         int64
-	PreviousID int64  // of the series it was split off; 0: none
+	PreviousID int64  // series that it was split from; 0: none
 	Organizer  Person // UserID is set
 	Title      string
 	// Description and the fields below apply to each date unless it was changed individually.
 	Description      string
 	Timezone         string    // IANA, of all wall-clock times
-	Start, End       time.Time // of the first date as clocks show it, in UTC, in whole seconds
+	Start, End       time.Time // local times of the first date, stored as UTC, in whole seconds
 	Rule             *recurrence.Rule
 	ExDates, RDates  []recurrence.WallTime
 	RoomIDs          []int64
@@ -29,9 +29,9 @@ type Series struct {
 	Reminders        []Reminder // ignored if DefaultReminders
 	DefaultReminders bool
 	Visibility       Visibility
-	CancelledAt      time.Time // as a whole; zero: was not
+	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
 
-	// Sequence is the SEQUENCE of the last mail to calendars about the series or one of its dates,
+	// Sequence is the SEQUENCE of the last calendar mail about the series or one of its dates,
 	// which share a UID. The store raises it before it takes such notices: see
 	// [SeriesChange.RaisesSequence] and [Meeting.RaisesSequence].
 	Sequence int64
@@ -43,7 +43,7 @@ type Series struct {
 	notices []Notice
 }
 
-// ReasonSeries is the reason in a meeting's history of what came through its series.
+// ReasonSeries is the reason in a meeting's history for changes of its series.
 const ReasonSeries = "series"
 
 // Recurrence returns the recurrence set of the series.
@@ -56,10 +56,10 @@ func (s *Series) Dates() []recurrence.Date {
 	return s.Recurrence().Dates(recurrence.AllDates)
 }
 
-// First is when the series' first date begins by its rule.
+// First returns the start of the first date by the rule.
 func (s *Series) First() time.Time { return clock.InstantOrShift(s.Start, clock.ZoneOrUTC(s.Timezone)) }
 
-// terms of one date, as the series has them.
+// terms returns the series' terms for one date.
 func (s *Series) terms(d recurrence.Date, rooms []*Room, defaults []Reminder) Terms {
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
@@ -71,7 +71,7 @@ func (s *Series) terms(d recurrence.Date, rooms []*Room, defaults []Reminder) Te
 	return t
 }
 
-// take makes the terms the series'.
+// take sets the series' content from terms.
 func (s *Series) take(t Terms, at time.Time) {
 	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
 	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
@@ -80,7 +80,7 @@ func (s *Series) take(t Terms, at time.Time) {
 	s.UpdatedAt = at
 }
 
-// sample is a meeting like those of the series: for what is asked of meetings.
+// sample returns a meeting with the series' content, for checks that take a meeting.
 func (s *Series) sample() *Meeting {
 	return &Meeting{
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
@@ -99,7 +99,7 @@ func (s *Series) View(by Actor, rooms []*Room) *Series {
 	return &seen
 }
 
-// clone is a copy whose lists are its own.
+// clone returns a copy with lists of its own.
 func (s *Series) clone() *Series {
 	c := *s
 	c.ExDates, c.RDates = slices.Clone(s.ExDates), slices.Clone(s.RDates)
@@ -124,23 +124,23 @@ func (s *Series) split(d recurrence.Date, at time.Time) (first, second *Series) 
 	return first, second
 }
 
-// recur gives the series the dates of a set.
+// recur sets the recurrence set of the series.
 func (s *Series) recur(r recurrence.Set) {
 	s.Start, s.End, s.Rule, s.ExDates, s.RDates = r.Start, r.End, r.Rule, r.ExDates, r.RDates
 }
 
-// Skipped is a date that a series could not have, and the reason.
+// Skipped is a date that could not be booked, and the reason.
 type Skipped struct {
 	OriginalStart time.Time
-	Reason        string      // "room_conflict", the code of a rule that it would break, or "cancelled"
+	Reason        string      // "room_conflict", the code of a violation, or "cancelled"
 	Conflicts     []Occupancy // which rooms are taken, and when
-	Violations    []Fault     // which rules it would break
+	Violations    []Fault     // policy violations
 }
 
-// ReasonTaken is the reason of a date whose rooms are taken.
+// ReasonTaken is the reason for a date whose rooms are taken.
 const ReasonTaken = "room_conflict"
 
-// SeriesConflictError lists all dates that a series could not have.
+// SeriesConflictError lists all dates of a series that cannot be booked.
 type SeriesConflictError struct{ Dates []Skipped }
 
 func (e *SeriesConflictError) Error() string {
@@ -162,10 +162,10 @@ type OnConflict string
 const (
 	FailOnConflict OnConflict = "fail"       // nothing is saved
 	SkipOnConflict OnConflict = "skip"       // the others are saved
-	OtherRoom      OnConflict = "other_room" // another room of the site takes it, if one can; else nothing is saved
+	OtherRoom      OnConflict = "other_room" // another room of the site is booked, if there is one; else nothing is saved
 )
 
-// Scope says which dates of a series a change concerns. Dates that have begun are never changed.
+// Scope says which dates of a series a change covers. Dates that have begun never change.
 type Scope string
 
 const (
@@ -173,16 +173,15 @@ const (
 	ScopeFollowing Scope = "following" // from one date on
 )
 
-// ErrOutdated says that what a change of a series was planned on has changed meanwhile.
+// ErrOutdated is returned if the series changed after its change was planned.
 var ErrOutdated = errors.New("changed meanwhile")
 
-// SeriesChange is a change of a series with all that it brings about, planned in full. IDs and
-// versions are set in it when it is saved.
+// SeriesChange is a fully planned change of a series. Saving it sets IDs and versions.
 type SeriesChange struct {
 	Series *Series    // new if its ID is 0
-	Split  *Series    // new: takes over dates of Series; nil: none does
-	Update []*Meeting // as they are to be, with the versions they had; one with SeriesID 0 belongs to Split from now on
-	Create []*Meeting // of Split, or else of Series
+	Split  *Series    // new series that takes over dates; nil: none
+	Update []*Meeting // in their new state, with the versions that were read; those with SeriesID 0 move to Split
+	Create []*Meeting // of Split, if set, else of Series
 }
 
 // RaisesSequence reports whether a notice changes the series or one of its dates in calendars, so
@@ -191,7 +190,7 @@ func (c *SeriesChange) RaisesSequence() bool {
 	return c.Series != nil && slices.ContainsFunc(c.Series.notices, Notice.forCalendars) || slices.ContainsFunc(c.Update, (*Meeting).RaisesSequence)
 }
 
-// Target is the series that new dates belong to.
+// Target returns the series that new dates belong to.
 func (c *SeriesChange) Target() *Series {
 	if c.Split != nil {
 		return c.Split

@@ -10,14 +10,14 @@ import (
 	"punctual/meeting/policy"
 )
 
-// places are what the dates of a plan will have of rooms, and of their quotas.
+// places tracks which rooms and quotas the dates of a plan use.
 type places struct {
 	holds   map[int64][]holding    // by room
 	counted map[int64][]holding    // by room with a quota, 0 for all rooms: without buffers
-	others  map[int64][]clock.Slot // by room with a quota, 0 for all rooms: what else the organizer has of it
+	others  map[int64][]clock.Slot // by room with a quota, 0 for all rooms: the organizer's other use
 }
 
-// holding is what one date of the plan will have of a room.
+// holding is one date's use of a room.
 type holding struct {
 	Occupancy
 	by *plannedDate
@@ -27,13 +27,12 @@ func newPlaces() places {
 	return places{holds: map[int64][]holding{}, counted: map[int64][]holding{}, others: map[int64][]clock.Slot{}}
 }
 
-// distribute gives what two of the dates want, a room or what is left of a quota, to the one
-// that is there already, of equal ones to the earlier. A meeting that cannot be moved stays
-// where it is and is in the way of others there, which may keep those where they are; so it is
-// done again until all is settled.
+// distribute resolves conflicts between dates of the plan, about a room or the rest of a quota. An
+// existing meeting goes first, otherwise the earlier date. A meeting that cannot move stays and
+// blocks others, which may then stay too, so distribute repeats until nothing changes.
 func (p *planner) distribute(ctx context.Context, dates []*plannedDate) error {
 	fresh := slices.DeleteFunc(slices.Clone(dates), func(w *plannedDate) bool { return w.base != nil })
-	order := append(slices.DeleteFunc(slices.Clone(dates), func(w *plannedDate) bool { return w.base == nil }), fresh...) // as they are saved
+	order := append(slices.DeleteFunc(slices.Clone(dates), func(w *plannedDate) bool { return w.base == nil }), fresh...) // in the order in which they are saved
 	for settled := false; !settled; {
 		settled = true
 		clear(p.holds)
@@ -60,7 +59,7 @@ func (p *planner) distribute(ctx context.Context, dates []*plannedDate) error {
 	return nil
 }
 
-// keep puts down what a meeting that stays has now.
+// keep records the use of a meeting that stays.
 func (p *planner) keep(w *plannedDate) {
 	if !p.stays(w) {
 		return
@@ -74,8 +73,8 @@ func (p *planner) keep(w *plannedDate) {
 	}
 }
 
-// take puts down what the date will have: of a request nothing, unless requests hold it, and of
-// a move that waits nothing that counts.
+// take records the use of a date. A request counts only if requests hold their rooms, and a pending
+// move does not count for quotas.
 func (p *planner) take(w *plannedDate) {
 	waits := p.waits(w.terms.Rooms)
 	if waits && !p.conf.HoldPending {
@@ -97,7 +96,7 @@ func (p *planner) count(roomID int64, slot clock.Slot, w *plannedDate) {
 	}
 }
 
-// leave forgets what the date was to have.
+// leave removes the recorded use of a date.
 func (p *planner) leave(w *plannedDate) {
 	for _, all := range []map[int64][]holding{p.holds, p.counted} {
 		for room := range all {
@@ -112,7 +111,7 @@ func (p *planner) hold(w *plannedDate, occupied []Occupancy) {
 	}
 }
 
-// inTheWay is what other dates of the plan have of it.
+// inTheWay returns the rooms of a date that other dates of the plan use.
 func (p *planner) inTheWay(w *plannedDate, occupied []Occupancy) (with []Occupancy) {
 	for _, o := range occupied {
 		for _, h := range p.holds[o.RoomID] {
@@ -139,8 +138,8 @@ func (p *planner) checkQuotas(ctx context.Context, w *plannedDate, dates []*plan
 	return nil
 }
 
-// exceeded are the quotas that the date would exceed in the rooms, as they are checked when it
-// is saved: those before it in the plan count, a request that holds nothing does not.
+// exceeded returns the quotas that the date would exceed in the rooms, counted as when it is saved:
+// earlier dates of the plan count, a request that holds nothing does not.
 func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) ([]Fault, error) {
 	organizer, moves := p.by.ID, w.base != nil && w.base.Status == Confirmed
 	if w.base != nil {
@@ -166,12 +165,13 @@ func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, d
 	return over, nil
 }
 
-// used is what the claimant has of the room around all dates, those that move or go not counted.
+// used returns the claimant's use of the room around all dates, without meetings that move or are
+// removed.
 func (p *planner) used(ctx context.Context, c policy.Claim, dates []*plannedDate) ([]clock.Slot, error) {
 	if used, ok := p.others[c.RoomID]; ok {
 		return used, nil
 	}
-	const period = 32 * 24 * time.Hour // no quota counts in a longer one
+	const period = 32 * 24 * time.Hour // no quota has a longer period
 	for _, w := range dates {
 		c.Span.Start = clock.Earlier(c.Span.Start, w.terms.Slot.Start.Add(-period))
 		c.Span.End = clock.Later(c.Span.End, w.terms.Slot.End.Add(period))

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Choice gives one date of a series other rooms than the others have.
+// Choice selects other rooms for one date of a series.
 type Choice struct {
 	OriginalStart *clock.Time // as reported by a preview of the same change
 	RoomIDs       []int64
@@ -54,7 +54,7 @@ func (p *planner) dateOf(c Choice, zone *time.Location, dates []*plannedDate) *p
 		return nil
 	}
 	m, err := c.OriginalStart.In(zone)
-	_, gap := err.(*clock.GapError) // the date of a night in which clocks skip its time
+	_, gap := err.(*clock.GapError) // a date at a time that clocks skip
 	i := slices.IndexFunc(dates, func(w *plannedDate) bool {
 		return !gap && w.date.Slot.Start.Equal(m.At) || gap && w.date.Wall.Equal(m.Wall)
 	})
@@ -64,7 +64,7 @@ func (p *planner) dateOf(c Choice, zone *time.Location, dates []*plannedDate) *p
 	return dates[i]
 }
 
-// chosenRooms are those of all choices that there are, with their blackouts.
+// chosenRooms returns the existing rooms of all choices, with their blackouts.
 func (p *planner) chosenRooms(ctx context.Context, choices []Choice) ([]*Room, error) {
 	var want []int64
 	for _, c := range choices {

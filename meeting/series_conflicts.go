@@ -11,20 +11,20 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// plannedDate is one date as it is to be: a new meeting, or other terms for one that is there.
+// plannedDate is the planned state of one date: a new meeting, or an existing one with new terms.
 type plannedDate struct {
 	date  recurrence.Date
 	base  *Meeting // nil: new
 	terms Terms
-	room  bool     // takes rooms or times that it has not
-	skip  *Skipped // what is in its way; nil: nothing
-	other bool     // it got another room than it wanted
+	room  bool     // takes other rooms or another time
+	skip  *Skipped // why it cannot be booked; nil: it can
+	other bool     // it got a substitute room
 
-	passed []Fault // quotas that an override passes over
+	passed []Fault // overridden quotas
 }
 
-// planner finds out which of the requested dates can be. It reads what is taken and does not
-// keep it so: the database has the last word when the plan is saved.
+// planner finds out which of the requested dates can be booked. It reads occupancies without
+// locking them: the database decides when the plan is saved.
 type planner struct {
 	*Service
 	by         Actor
@@ -32,7 +32,7 @@ type planner struct {
 	at         time.Time
 	onConflict OnConflict
 	override   *Override
-	leaving    []*Meeting              // that the same change calls off
+	leaving    []*Meeting              // canceled by the same change
 	approvals  map[string]ApprovalPlan // by rooms
 
 	places
@@ -50,8 +50,8 @@ func (s *Service) planner(ctx context.Context, by Actor, f *SeriesFields) (*plan
 	}, err
 }
 
-// validate sets why the dates cannot be that cannot, after other rooms have been looked for if
-// that is wanted.
+// validate sets the reason for each date that cannot be booked, after searching for substitute
+// rooms if requested.
 func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 	for _, w := range dates {
 		p.checkRules(w)
@@ -75,7 +75,7 @@ func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 	return nil
 }
 
-// checkRules records which rules the date would break.
+// checkRules records the policy violations of the date.
 func (p *planner) checkRules(w *plannedDate) {
 	violations := w.terms.violations(w.base, p.conf.Limits, p.at)
 	if w.terms.accept(violations, p.override) != nil {
@@ -139,7 +139,7 @@ func (p *planner) taken(ctx context.Context, requested []Occupancy, dates []*pla
 	return taken, nil
 }
 
-// moving are the meetings that leave their rooms or times.
+// moving returns the meetings that leave their rooms or times.
 func (p *planner) moving(dates []*plannedDate) []*Meeting {
 	ms := slices.Clone(p.leaving)
 	for _, w := range dates {
@@ -150,23 +150,23 @@ func (p *planner) moving(dates []*plannedDate) []*Meeting {
 	return ms
 }
 
-// occupancies that the date would take of the rooms, or ask for.
+// occupancies returns what the date would take of the rooms, or request.
 func (w *plannedDate) occupancies(rooms []*Room) []Occupancy {
 	return w.base.keeping((&Meeting{Slot: w.terms.Slot}).occupancies(rooms), w.terms.Slot)
 }
 
-// waits reports whether somebody else must decide on the rooms.
+// waits reports whether someone else must approve the rooms.
 func (p *planner) waits(rooms []*Room) bool {
 	return PlanApproval(ApprovalTerms{}, p.by, rooms...).waits()
 }
 
-// stays reports whether a meeting that is there keeps its rooms and time for now: it cannot
-// move, or must wait for a decision.
+// stays reports whether an existing meeting keeps its rooms and time for now: it cannot move, or
+// needs approval.
 func (p *planner) stays(w *plannedDate) bool {
 	return w.base != nil && w.room && (w.skip != nil || w.base.Status == Confirmed && p.waits(w.terms.Rooms))
 }
 
-// approvalPlan looks up the approvals for the same rooms once.
+// approvalPlan returns the approvals for rooms, looked up once.
 func (p *planner) approvalPlan(ctx context.Context, rooms []*Room) (ApprovalPlan, error) {
 	key := roomsKey(ids(rooms))
 	if plan, ok := p.approvals[key]; ok {
@@ -179,7 +179,7 @@ func (p *planner) approvalPlan(ctx context.Context, rooms []*Room) (ApprovalPlan
 
 func roomsKey(rooms []int64) string { return fmt.Sprint(rooms) }
 
-// conflictError is the error of a plan that may not be saved because of some of its dates.
+// conflictError returns the error of a plan that may not be saved because of some of its dates.
 func (p *planner) conflictError(dates []*plannedDate) error {
 	if p.onConflict == SkipOnConflict {
 		return nil
@@ -193,8 +193,8 @@ func (p *planner) conflictError(dates []*plannedDate) error {
 	return nil
 }
 
-// checkBuffers refuses a rule with dates that only the buffers of a room keep apart from each other.
-// A date that was moved on its own is not the rule's fault.
+// checkBuffers rejects a rule whose dates overlap only with a room's buffers. A date that was moved
+// individually does not count.
 func checkBuffers(dates []*plannedDate) error {
 	type taking struct {
 		by    *plannedDate

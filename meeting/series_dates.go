@@ -7,10 +7,10 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// A date of a series is known by what clocks show at it, not by its instant: the rules of a zone
-// may change after it was booked.
+// A date of a series is identified by its local time, not by its instant, because the rules of a
+// zone may change after it was booked.
 
-// wall is what clocks in the series' zone show at the meeting's place in the series.
+// wall returns the local time of the meeting's date in the series' zone.
 func (m *Meeting) wall(zone *time.Location) time.Time {
 	if m.OriginalWall.IsZero() {
 		return clock.Wall(m.place(), zone)
@@ -18,7 +18,7 @@ func (m *Meeting) wall(zone *time.Location) time.Time {
 	return m.OriginalWall
 }
 
-// nameWalls completes dates that were booked when nobody noted what clocks showed.
+// nameWalls completes dates that were booked before local times were stored.
 func (s *Series) nameWalls(ms []*Meeting) {
 	var names map[int64]time.Time
 	for _, m := range ms {
@@ -36,7 +36,7 @@ func (s *Series) nameWalls(ms []*Meeting) {
 	}
 }
 
-// walls are what clocks show at the dates, those left out too, by the instants at which they begin.
+// walls returns the local times of all dates, including excluded ones, by their instants.
 func (s *Series) walls() map[int64]time.Time {
 	ruled := s.clone()
 	ruled.ExDates = nil
@@ -47,7 +47,7 @@ func (s *Series) walls() map[int64]time.Time {
 	return names
 }
 
-// dateAt is the date whose meeting has that original start, or which begins then by the rule.
+// dateAt returns the date whose meeting has that original start, or which begins then by the rule.
 func (s *Series) dateAt(start time.Time, ms []*Meeting) (recurrence.Date, bool) {
 	for _, m := range ms {
 		if m.OriginalStart.Equal(start) {
@@ -62,7 +62,7 @@ func (s *Series) dateAt(start time.Time, ms []*Meeting) (recurrence.Date, bool) 
 	return recurrence.Date{}, false
 }
 
-// dateNamed is the date of the rule that a time names: by its original start, or by what clocks show.
+// dateNamed returns the date of the rule with this original start or local time.
 func (s *Series) dateNamed(t clock.Time, ms []*Meeting) (found recurrence.Date, ok bool, err error) {
 	m, err := t.In(clock.ZoneOrUTC(s.Timezone))
 	if _, gap := err.(*clock.GapError); err != nil && !gap {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// ApproveSeries agrees to all requests of a series that wait and for which the actor decides, in
-// one transaction: all of those are decided or none. See [Service.Approve].
+// ApproveSeries approves, in one transaction, all pending requests of a series that the actor
+// decides on, or none. See [Service.Approve].
 func (s *Service) ApproveSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, comment string) (*SeriesResult, error) {
 	return s.decideSeries(ctx, by, id, ifMatch, true, comment, func(*Meeting) bool { return true })
 }
 
-// RejectSeries decides against all requests of a series that wait and for which the actor
-// decides, in one transaction.
+// RejectSeries rejects, in one transaction, all pending requests of a series that the actor decides
+// on.
 func (s *Service) RejectSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, comment string) (*SeriesResult, error) {
 	return s.decideSeries(ctx, by, id, ifMatch, false, comment, func(*Meeting) bool { return true })
 }
 
-// decideSeries decides on those of the waiting requests that are meant.
+// decideSeries decides on the selected pending requests.
 func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, approve bool, comment string, meant func(*Meeting) bool) (*SeriesResult, error) {
 	if err := checkComment("comment", &comment); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if err != nil {
 			return nil, nil, err
 		}
-		notTheirs := error(ErrForbidden) // unless there is more to say of a date
+		notTheirs := error(ErrForbidden) // unless a date has a more specific error
 		for _, m := range waiting {
 			c := look(m)
 			if !by.MayReject(c.rooms) {
@@ -83,7 +83,8 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	})
 }
 
-// seriesDecided says that no request of a series waits, with the state of its next date.
+// seriesDecided returns the error for a series without pending requests, with the state of its next
+// date.
 func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 	e := &StateError{State: Ended, Action: "reject"}
 	if approve {
@@ -98,9 +99,9 @@ func seriesDecided(ms []*Meeting, approve bool, at time.Time) error {
 	return e
 }
 
-// onTogether runs what a timer does to the request of a date of a series on all that were made
-// at once with it, in one transaction. Dates for which rooms or rules refuse it get otherwise,
-// unless that is nil.
+// onTogether applies a timer, in one transaction, to all requests that were made together with that
+// of a date of a series. If rooms or policies prevent a date, it gets otherwise, unless that is
+// nil.
 func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, otherwise timer) (Outcome, error) {
 	refused := map[ID]bool{} // by quotas
 	_, err := s.carryOutWithin(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
@@ -157,7 +158,7 @@ func (s *Service) onTogether(ctx context.Context, by Actor, of *Meeting, fn, oth
 	return Applied, err
 }
 
-// cannotTake are those of the requests that do not hold what they ask for and find it taken.
+// cannotTake returns the requests that hold nothing and whose rooms are taken.
 func (s *Service) cannotTake(ctx context.Context, waiting []*Meeting, look prepared) (map[ID]bool, error) {
 	var plannedDate []Occupancy
 	var of, all []ID
@@ -212,12 +213,12 @@ func (s *Series) notifyDecisions(decided, all []*Meeting, by Actor, at time.Time
 	}
 }
 
-// decideTogether lets the decision on the first of the meetings speak of all that were decided
-// alike.
+// decideTogether makes the notice of the first meeting's decision cover all meetings with the same
+// decision.
 func (s *Series) decideTogether(ms []*Meeting, by Actor) {
 	type decision struct {
 		status Status
-		stays  bool // a move that was refused
+		stays  bool // a rejected move
 	}
 	of := func(n Notice) decision { return decision{n.Facts.Decision, n.Facts.Move != nil} }
 	alike := map[decision][]*Meeting{}
