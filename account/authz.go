@@ -102,6 +102,10 @@ var table = map[string]rule{
 
 	"find-people": {Member, UsersRead},
 
+	"list-my-rooms":        {Member, MeetingsRead}, // recent rooms follow from meetings
+	"add-favorite-room":    {Member, unscoped},
+	"remove-favorite-room": {Member, unscoped},
+
 	"list-sites":        {Member, RoomsRead},
 	"get-site":          {Member, RoomsRead},
 	"create-site":       {Admin, RoomsWrite},

@@ -44,4 +44,12 @@ type Store interface {
 	// q.OrganizerID to meetings that began after q.Since: names and addresses alone, those
 	// whom the organizer met most often first. Only the latest 10,000 invitations count.
 	FindPeople(ctx context.Context, q PeopleQuery) ([]meeting.Person, error)
+
+	// FavoriteRooms are the IDs of the rooms that a user marked and that were not deleted, in order.
+	FavoriteRooms(ctx context.Context, userID int64) ([]int64, error)
+	AddFavoriteRoom(ctx context.Context, userID, roomID int64) error    // again: changes nothing
+	RemoveFavoriteRoom(ctx context.Context, userID, roomID int64) error // that is none: changes nothing
+	// UsedRooms are the rooms of at most limit meetings that a user organized and that started
+	// before an instant, latest first. A room is repeated for each of its meetings.
+	UsedRooms(ctx context.Context, userID int64, before time.Time, limit int) ([]RecentRoom, error)
 }

@@ -52,6 +52,7 @@ func Register(api huma.API, d Deps) {
 	h.registerWaitlist(api)
 	h.registerReports(api)
 	h.registerPeople(api)
+	h.registerMyRooms(api)
 }
 
 type handlers struct {

@@ -545,6 +545,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me/favorites/{room_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark a room as a favorite */
+        put: operations["add-favorite-room"];
+        post?: never;
+        /** Remove a room from your favorites */
+        delete: operations["remove-favorite-room"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me/feeds": {
         parameters: {
             query?: never;
@@ -575,6 +593,26 @@ export interface paths {
         post?: never;
         /** Revoke a calendar feed */
         delete: operations["delete-feed"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your favorite and recent rooms
+         * @description Recent rooms come from the latest 100 meetings that you organized and that have started.
+         */
+        get: operations["list-my-rooms"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3583,6 +3621,12 @@ export interface components {
              */
             waits_until: string | null;
         };
+        MyRooms: {
+            /** @description IDs of the rooms that you marked as favorites */
+            favorites: number[];
+            /** @description Rooms of your latest meetings, latest first; at most 10 */
+            recent: components["schemas"]["RecentRoom"][];
+        };
         NamedRef: {
             /** Format: int64 */
             id: number;
@@ -4195,6 +4239,15 @@ export interface components {
         Reason: {
             /** @description Sent to the attendees; at most 1,000 characters */
             reason?: string;
+        };
+        RecentRoom: {
+            /** Format: int64 */
+            room_id: number;
+            /**
+             * Format: date-time
+             * @description Start of your latest meeting in the room
+             */
+            used_at: string;
         };
         RefusedConfig: {
             /** Format: date-time */
@@ -6775,6 +6828,64 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "add-favorite-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                room_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-favorite-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                room_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-feeds": {
         parameters: {
             query?: {
@@ -6871,6 +6982,32 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-my-rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MyRooms"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
