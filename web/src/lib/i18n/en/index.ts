@@ -4,6 +4,7 @@ import grid from './grid'
 import booking from './booking'
 import reason from './reason'
 import repeat from './repeat'
+import finder from './finder'
 import meeting from './meeting'
 import mine from './mine'
 import profile from './profile'
@@ -13,7 +14,7 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const en = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const en = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default en
 

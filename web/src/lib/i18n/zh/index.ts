@@ -5,6 +5,7 @@ import grid from './grid'
 import booking from './booking'
 import reason from './reason'
 import repeat from './repeat'
+import finder from './finder'
 import meeting from './meeting'
 import mine from './mine'
 import profile from './profile'
@@ -14,6 +15,6 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const zh: Dictionary = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const zh: Dictionary = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default zh
