@@ -11,10 +11,10 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// UpdateSeries changes all dates of a series that have not begun, or those from one on, which
-// become a series of their own. What differs at a single date because it was changed for
-// itself stays as it is there; see [revision]. ifMatch, unless nil, is the version of the
-// series the change is based on. If nothing differs, no version rises.
+// UpdateSeries changes all dates of a series that have not begun, or those from one date on, which
+// become a series of their own. Fields that were changed for a single date stay as they are there;
+// see [revision]. ifMatch, unless nil, is the expected version of the series. If nothing differs,
+// no version is raised.
 func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
 	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) PreviewUpdate(ctx context.Context, by Actor, id int64, ifMatch
 	return s.showSeriesResult(ctx, by, e.change.result(e.dates, !taken))
 }
 
-// CancelSeries calls off all dates of a series that have not begun, or those from one on.
+// CancelSeries cancels all dates of a series that have not begun, or those from one date on.
 func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, scope Scope, from *clock.Time, reason string) (*SeriesResult, error) {
 	if err := checkComment("reason", &reason); err != nil {
 		return nil, err
@@ -75,8 +75,7 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 	})
 }
 
-// AddDate makes the meeting of a date that the series' rule gives and that was skipped or
-// cancelled, or left out by an EXDATE.
+// AddDate books a date of the series' rule that was skipped, canceled or excluded.
 func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart *clock.Time, onConflict OnConflict) (*Meeting, error) {
 	f := SeriesFields{OnConflict: onConflict}
 	var found fault.List
@@ -103,7 +102,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 	return r.Meetings[0], nil
 }
 
-// cancel calls off what the change concerns.
+// cancel cancels the dates that the change covers.
 func (e *revision) cancel(reason string) (*SeriesChange, []*plannedDate, error) {
 	series := e.before.clone()
 	series.UpdatedAt = e.at
@@ -139,7 +138,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*plannedDate, error) 
 	return e.change, planned, nil
 }
 
-// add makes the meeting of a date.
+// add books the meeting of a date.
 func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []*plannedDate, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)

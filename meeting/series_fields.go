@@ -12,24 +12,24 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// SeriesFields are what somebody asks of a series, by making or by changing it; see [Fields].
-// Start and End are those of the first date.
+// SeriesFields are the requested fields of a series, for a booking or a change; see [Fields]. Start
+// and End are those of the first date.
 type SeriesFields struct {
 	Fields
 	Rule            *string
-	ExDates, RDates *[]clock.Time // dates, or times; local ones count in Timezone
+	ExDates, RDates *[]clock.Time // dates or times; local times are in Timezone
 	OnConflict      OnConflict
 	Choices         []Choice
 
 	Scope Scope       // of a change
-	From  *clock.Time // with [ScopeFollowing]: the original start of the first date it concerns
+	From  *clock.Time // with [ScopeFollowing]: the original start of the first date to change
 }
 
-// maxExDates bounds lists of dates: more than any series has.
+// maxExDates limits lists of dates. It is more than any series has.
 const maxExDates = 2_000
 
-// apply sets the fields on s, which is new if its ID is 0, and reports all their faults. The fields
-// of a meeting have been checked with the rest. t is nil if they have faults.
+// apply sets the fields on s, which is new if its ID is 0, and reports all their faults. t holds
+// the checked fields of a meeting; nil: they have faults.
 func (f *SeriesFields) apply(s *Series, k known, limits policy.Limits, at time.Time) (Terms, error) {
 	var base *Meeting
 	if s.ID != 0 || s.PreviousID != 0 {
@@ -62,7 +62,7 @@ func (f *SeriesFields) apply(s *Series, k known, limits policy.Limits, at time.T
 	return t, found.Err()
 }
 
-// times are what clocks show: a series that gets another zone keeps them.
+// times are local: a series that gets another zone keeps them.
 func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool, found *fault.List) {
 	start, end := s.Start, s.End
 	if f.Start != nil {
@@ -94,8 +94,8 @@ func (f *SeriesFields) times(s *Series, t Terms, zone *time.Location, isNew bool
 	s.Start, s.End = start, end
 }
 
-// readBack refuses an instant that clocks do not lead back to: a series keeps what clocks show,
-// which is the first pass of an hour that they show twice.
+// readBack rejects an instant whose local time belongs to another instant. A series keeps local
+// times, which mean the first of two equal ones.
 func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Location, found *fault.List) {
 	check := func(location string, given *clock.Time, wall, at time.Time) {
 		if given != nil && !clock.InstantOrShift(wall, zone).Equal(at) {
@@ -106,7 +106,7 @@ func (f *SeriesFields) readBack(start, end time.Time, t Terms, zone *time.Locati
 	check("end", f.End, end, t.Slot.End)
 }
 
-// secondPass says that a series cannot have a time as clocks show it for the second time.
+// secondPass returns the fault of a time in the second of two equal hours.
 func secondPass(wall time.Time, zone *time.Location) string {
 	return fmt.Sprintf("must not be the second pass of %s, which clocks in %s show twice: a series takes the first pass",
 		wall.Format("2006-01-02 15:04:05"), zone)
@@ -154,8 +154,8 @@ func (f *SeriesFields) dates(s *Series, zone *time.Location, found *fault.List) 
 	}
 }
 
-// nameExDates turns what was given as an instant into what clocks show at the date that begins
-// then: where they skip its time, they show another one. starts are those of meetings that are there.
+// nameExDates turns excluded instants into the local times of the dates that begin then, which
+// differ where clocks skip a time. starts are those of existing meetings.
 func (s *Series) nameExDates(starts map[int64]time.Time) {
 	if !slices.ContainsFunc(s.ExDates, func(w recurrence.WallTime) bool { return !w.At.IsZero() }) {
 		return
@@ -182,10 +182,10 @@ func (f *SeriesFields) conflicts(found *fault.List) {
 	}
 }
 
-// rule reads the rule and reports whether the series has one.
+// rule parses the rule and reports whether the series has one.
 func (f *SeriesFields) rule(s *Series, required bool, found *fault.List) bool {
 	switch {
-	case found.Has("rrule"): // it is no text
+	case found.Has("rrule"): // it is not text
 		return false
 	case f.Rule != nil:
 		rule, faults := recurrence.ParseRule(*f.Rule)
@@ -201,7 +201,7 @@ func (f *SeriesFields) rule(s *Series, required bool, found *fault.List) bool {
 	return true
 }
 
-// checkRule judges the rule and its dates, if something about them is new.
+// checkRule checks the rule and its dates, if any of them is new.
 func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits policy.Limits, at time.Time, isNew bool, found *fault.List) {
 	if !isNew && f.Rule == nil && f.Start == nil && f.End == nil && f.Timezone == nil && f.RDates == nil {
 		s.nameExDates(starts)
@@ -222,7 +222,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits p
 		found.Add("exdates", "no_dates", "must leave at least one date")
 	case len(dates) > limit:
 		found.Violate("rdates", "too_many_dates", Figures{Limit: limit, Actual: len(dates)}, "must make at most %[2]d dates; this makes %[1]d", len(dates), limit)
-	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // else each date reports the override
+	case limits.MaxAdvance > 0 && (isNew || f.Rule != nil) && f.Override == nil && // otherwise each date reports the override
 		dates[last].Slot.Start.Sub(at) > limits.MaxAdvance:
 		location, part := "rrule", "COUNT"
 		switch {
@@ -244,7 +244,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits p
 	}
 }
 
-// checkSize bounds what a series costs: its attendees and its rooms count once for each date.
+// checkSize limits the cost of a series: its attendees and its rooms count once for each date.
 func (f *SeriesFields) checkSize(s *Series, t Terms, limits policy.Limits, isNew bool, found *fault.List) {
 	dates := len(s.Dates())
 	longer := isNew || f.Rule != nil || f.RDates != nil
@@ -258,7 +258,7 @@ func (f *SeriesFields) checkSize(s *Series, t Terms, limits policy.Limits, isNew
 	}
 }
 
-// scope checks which dates a change concerns: with [ScopeFollowing], from what instant on.
+// scope returns which dates a change covers: with [ScopeFollowing], from which instant on.
 func (f *SeriesFields) scope(zone *time.Location) (from time.Time, err error) {
 	return readScope(&f.Scope, f.From, zone)
 }

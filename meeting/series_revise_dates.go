@@ -10,8 +10,7 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// follow makes out what each date is to be: those that are there, those that come, and those
-// that go.
+// follow plans each date: existing dates, new dates, and dates to remove.
 func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms) error {
 	ruled := e.fields.Rule != nil && target.Rule.String() != was.Rule.String()
 	before, after := keyed(was.Dates(), ruled), keyed(target.Dates(), ruled)
@@ -34,7 +33,8 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 		return key, dated
 	}
 	zone := clock.ZoneOrUTC(was.Timezone)
-	// keptAside reports whether a meeting stays for itself: it was changed, and is no date of the rule.
+	// keptAside reports whether a meeting stays outside the rule: it was changed individually, and
+	// is not a date of the rule.
 	keptAside := func(m *Meeting) bool {
 		key, dated := keyOf(m)
 		_, stays := after[key]
@@ -87,8 +87,8 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 	return nil
 }
 
-// keyed are the dates by what they are in the rule: the n-th, or with another rule the one of
-// that day.
+// keyed returns the dates by their place in the rule: the n-th date or, with another rule, the date
+// of that day.
 func keyed(dates []recurrence.Date, ruled bool) map[string]recurrence.Date {
 	byKey := make(map[string]recurrence.Date, len(dates))
 	for _, d := range dates {
@@ -107,8 +107,8 @@ func keyed(dates []recurrence.Date, ruled bool) map[string]recurrence.Date {
 	return byKey
 }
 
-// moveCancelled lets a cancelled date be the same date of the changed rule, so that it stays
-// cancelled. Nothing else about it changes.
+// moveCancelled assigns a canceled date to the same date of the changed rule, so that it stays
+// canceled. Nothing else about it changes.
 func (e *revision) moveCancelled(m *Meeting, d recurrence.Date, target *Series) {
 	if !e.moves(m, d) && target.ID != 0 {
 		return
@@ -118,8 +118,8 @@ func (e *revision) moveCancelled(m *Meeting, d recurrence.Date, target *Series) 
 	e.change.Update = append(e.change.Update, m)
 }
 
-// appear adds the dates that the series has not had: all that no meeting takes after a new
-// rule, else those that it did not name before.
+// appear adds new dates: after a new rule all dates without a meeting, otherwise those that the
+// series did not have before.
 func (e *revision) appear(target *Series, terms Terms, before, after map[string]recurrence.Date, settled map[string]bool, ruled bool) {
 	for key, d := range after {
 		_, known := before[key]
@@ -133,7 +133,7 @@ func (e *revision) appear(target *Series, terms Terms, before, after map[string]
 	}
 }
 
-// roomsOfAll are the rooms of the meetings concerned and those given, by ID.
+// roomsOfAll returns the rooms of the affected meetings and the given rooms, by ID.
 func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Room, error) {
 	rooms, err := e.theirRooms(ctx, e.concerned())
 	if err == nil {
@@ -149,21 +149,21 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 	return byID, nil
 }
 
-// sameAs reports whether the meeting is as the series has it at that date.
+// sameAs reports whether the meeting equals the series' content for that date.
 func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
 	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
 }
 
-// isAt reports whether the meeting takes place when its series has that date, by the present
-// rules of the zone or by those at its booking.
+// isAt reports whether the meeting is at its series' time for that date, by the present rules of
+// the zone or by those when it was booked.
 func (m *Meeting) isAt(d recurrence.Date, s *Series) bool {
 	return m.Slot.Equal(d.Slot) || m.Timezone == s.Timezone && m.Shown.Equal(clock.Slot{Start: d.Wall, End: d.Wall.Add(s.End.Sub(s.Start))})
 }
 
-// revised are the terms of one date: what was as at the series becomes what it is there now.
-// Zero slots leave the time alone.
+// revised returns the new terms of one date: fields that equaled the series' old value get its new
+// value. Zero slots leave the time unchanged.
 func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Date, after clock.Slot, plannedDate []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
@@ -174,7 +174,7 @@ func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Da
 	follow(&t.Timezone, was.Timezone, target.Timezone)
 	follow(&t.Visibility, was.Visibility, target.Visibility)
 	timed, placed := m.isAt(before, was), slices.Equal(m.RoomIDs, was.RoomIDs)
-	if m.leftBehind() { // it differs because the series went ahead
+	if m.leftBehind() { // it differs because the series has moved already
 		timed = timed || e.fields.Start != nil || e.fields.End != nil
 		placed = placed || e.fields.RoomIDs != nil
 	}
@@ -202,8 +202,8 @@ func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Da
 	return t
 }
 
-// leftBehind reports whether the meeting is not where its series is since the move there waits
-// for a decision, or was refused.
+// leftBehind reports whether the meeting is not at its series' time because its move there is
+// pending, or was rejected.
 func (m *Meeting) leftBehind() bool {
 	if r := m.Request; r != nil {
 		return r.Change != nil && r.Change.Series
@@ -212,15 +212,16 @@ func (m *Meeting) leftBehind() bool {
 	return v != nil && v.Series && v.Result == Rejected
 }
 
-// follow makes a field that is as it was at the series what it is there now.
+// follow returns the series' new value for a field that equals its old value, and the field's own
+// value otherwise.
 func follow[T comparable](field *T, was, is T) {
 	if *field == was {
 		*field = is
 	}
 }
 
-// followAttendees are those of a date after the series' have changed. What somebody answered
-// for the date counts on.
+// followAttendees returns the attendees of a date after the series' attendees changed. Responses
+// for the date are kept.
 func followAttendees(mine, was, is []Attendee) []Attendee {
 	in := func(list []Attendee, a Attendee) int { return slices.IndexFunc(list, a.sameAddress) }
 	var out []Attendee

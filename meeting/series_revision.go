@@ -11,27 +11,26 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// revision is a change of a series that is being planned: what there was, and what is to be.
+// revision is a change of a series while it is planned: the state before and after.
 //
-// A date follows its series field by field: a field that is at the date as it was at the
-// series becomes what it becomes there, one that differs stays. Start and end are one field,
-// and so are the rooms. Of the attendees each is one: those who come to the series come to
-// every date, those who leave it leave every date, those who were added to or taken from a
-// single date stay so.
+// A date follows its series field by field: a field that equals the series' old value gets its new
+// value, others stay. Start and end are one field, and so are the rooms. Each attendee is a field:
+// an attendee added to the series is added to every date, a removed one is removed from every date.
+// Attendees who were added to or removed from a single date stay so.
 type revision struct {
 	*planner
 	fields SeriesFields
 	before *Series
 	all    []*Meeting // of the series
-	from   time.Time  // the first date it concerns, as clocks show it; zero: all
-	fromAt time.Time  // when that begins
+	from   time.Time  // local time of the first date that it covers; zero: all
+	fromAt time.Time  // start of that date
 	change *SeriesChange
 	dates  []*plannedDate
 
-	gone, kept []*Meeting // dropped; changed or not, but there
-	asked      []*Meeting // that became a request, or have one for a move
-	moved      bool       // dates of the rule have other starts
-	visible    bool       // something changes that people plan by: when, where or what
+	gone, kept []*Meeting // removed dates; remaining dates, changed or not
+	asked      []*Meeting // now pending, or with a pending move
+	moved      bool       // dates of the rule start at other times
+	visible    bool       // time, place or content changes for people
 }
 
 func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int64, f *SeriesFields) (*revision, error) {
@@ -66,7 +65,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	}
 	series.nameWalls(e.all)
 	for i, m := range e.all {
-		if f.preview { // else they are settled
+		if f.preview { // otherwise they are settled
 			e.all[i] = m.At(e.at)
 		}
 	}
@@ -80,7 +79,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	return nil, fault.Invalid("from", "unknown_date", "must be the original_start of a date of this series")
 }
 
-// concerned are the meetings that the change may touch: those of its scope that have neither
+// concerned returns the meetings that the change may touch: those in its scope that have neither
 // begun nor ended in any way.
 func (e *revision) concerned() []*Meeting {
 	var ms []*Meeting
@@ -92,19 +91,19 @@ func (e *revision) concerned() []*Meeting {
 	return ms
 }
 
-// inFront reports whether the meeting is before the dates that the change concerns.
+// inFront reports whether the meeting is earlier than the dates that the change covers.
 func (e *revision) inFront(m *Meeting) bool {
 	return m.wall(clock.ZoneOrUTC(e.before.Timezone)).Before(e.from)
 }
 
-// retimes reports whether the change is about when the dates take place. Only then they follow
-// the rules of the zone, should those have changed since they were booked.
+// retimes reports whether the change is about the times of the dates. Only then do dates follow
+// rules of the zone that changed after they were booked.
 func (e *revision) retimes() bool {
 	f := e.fields
 	return f.Start != nil || f.End != nil || f.Timezone != nil || f.Rule != nil || f.RDates != nil
 }
 
-// place of the meeting in its series.
+// place returns the meeting's place in its series.
 func (m *Meeting) place() time.Time {
 	if m.OriginalStart.IsZero() {
 		return m.Slot.Start
@@ -112,8 +111,8 @@ func (m *Meeting) place() time.Time {
 	return m.OriginalStart
 }
 
-// plan what the fields bring about. With a [*SeriesConflictError] the change holds what could
-// be saved of it.
+// plan computes the effects of the fields. With a [*SeriesConflictError] the change holds what
+// could be saved.
 func (e *revision) plan(ctx context.Context) error {
 	if !e.before.CancelledAt.IsZero() { // until a date is added again
 		return &StateError{State: Cancelled, Action: "change"}
@@ -122,7 +121,7 @@ func (e *revision) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was := target.clone() // as the target is before the change
+	was := target.clone() // the target before the change
 	known, err := e.lookUp(ctx, &e.fields.Fields, target.sample())
 	if err != nil {
 		return err
@@ -165,7 +164,8 @@ func (e *revision) plan(ctx context.Context) error {
 	return nil
 }
 
-// parts of the series that stay and that change; the same one if all of it does.
+// parts returns the parts of the series that stay and that change; both are the same if all of it
+// changes.
 func (e *revision) parts() (first, target *Series, err error) {
 	all := e.before.clone()
 	all.UpdatedAt = e.at
@@ -173,7 +173,7 @@ func (e *revision) parts() (first, target *Series, err error) {
 		return all, all, nil
 	}
 	dates := e.before.Dates()
-	i := slices.IndexFunc(dates, func(d recurrence.Date) bool { // what has begun stays where it is
+	i := slices.IndexFunc(dates, func(d recurrence.Date) bool { // dates that have begun stay
 		return !d.Wall.Before(e.from) && !e.begins(d).Before(e.at)
 	})
 	if i < 0 {
@@ -187,7 +187,7 @@ func (e *revision) parts() (first, target *Series, err error) {
 	return first, second, nil
 }
 
-// begins is when a date of the series begins: as it is booked, or else by the rule.
+// begins returns when a date of the series begins: as booked, or else by the rule.
 func (e *revision) begins(d recurrence.Date) time.Time {
 	for _, m := range e.all {
 		if m.OriginalWall.Equal(d.Wall) && !m.gone() {
@@ -197,8 +197,8 @@ func (e *revision) begins(d recurrence.Date) time.Time {
 	return d.Slot.Start
 }
 
-// settle carries the plan out on the meetings: those that can be changed are, one that cannot
-// stays where it is, those that go are called off, those that come are booked.
+// settle applies the plan to the meetings: it changes those that can change, leaves those that
+// cannot, cancels those that are removed, and books new ones.
 func (e *revision) settle(ctx context.Context, target *Series) error {
 	for _, w := range e.dates {
 		if w.base == nil {
@@ -217,7 +217,7 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 		dropped.throughSeries("")
 		dropped.notices = e.personal(own)
 		for i := range dropped.notices {
-			dropped.notices[i].Facts.of(dropped) // while it is a date of the series
+			dropped.notices[i].Facts.of(dropped) // while it is still a date of the series
 		}
 		dropped.OriginalStart, dropped.OriginalWall = time.Time{}, time.Time{}
 		e.change.Update = append(e.change.Update, dropped)
@@ -264,7 +264,7 @@ func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series
 	moved := !m.OriginalStart.IsZero() && e.moves(m, w.date)
 	if moved {
 		m.OriginalStart, m.OriginalWall = w.date.Slot.Start, w.date.Wall
-		e.visible, e.moved = true, true // calendars know the date by it, though the meeting itself may wait where it is
+		e.visible, e.moved = true, true // calendars identify the date by it, even if the meeting itself waits at its old time
 	}
 	if changed || moved || target.ID == 0 {
 		m.SeriesID = target.ID
@@ -277,13 +277,13 @@ func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series
 	return nil
 }
 
-// moves reports whether a date becomes another one of the rule, or begins at another time. That
-// the rules of the zone have changed meanwhile is no reason.
+// moves reports whether a date becomes another date of the rule, or begins at another time. Changed
+// rules of the zone alone do not count.
 func (e *revision) moves(m *Meeting, to recurrence.Date) bool {
 	return !to.Slot.Start.Equal(m.OriginalStart) && (e.retimes() || !to.Wall.Equal(m.OriginalWall))
 }
 
-// snapshotOf is a copy of m that changes to m cannot reach, without history and notices.
+// snapshotOf returns a deep copy of m without history and notices.
 func snapshotOf(m *Meeting) *Meeting {
 	c := *m
 	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)

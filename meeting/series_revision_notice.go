@@ -7,7 +7,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Everyone whom the change concerns is notified, once for each series.
+// Everyone whom the change affects is notified, once for each series.
 func (e *revision) notifyChange(was, first, target *Series) {
 	now := append(slices.Clone(e.kept), e.change.Create...)
 	confirmed, _ := byState(now)
@@ -64,7 +64,7 @@ func (e *revision) notifyChange(was, first, target *Series) {
 func (e *revision) notifyEnd(first *Series, left, goOn []*Meeting, to []Person) {
 	coming := slices.DeleteFunc(slices.Clone(left), func(m *Meeting) bool { return !m.Slot.Start.After(e.at) })
 	t := seriesNotice{kind: NoticeChange, calendar: left, more: e.splitting(PartEnds)}
-	for _, m := range goOn { // as long as the other mail is of use
+	for _, m := range goOn { // as long as the other mail is useful
 		t.expires = clock.Later(t.expires, m.Slot.End)
 	}
 	for _, dates := range [][]*Meeting{coming, left, e.wereOn()} {
@@ -74,8 +74,8 @@ func (e *revision) notifyEnd(first *Series, left, goOn []*Meeting, to []Person) 
 	}
 }
 
-// replaceSingle takes single dates out of the calendars of people who were invited to those
-// alone and come to the second part of a split now: there it is another entry.
+// replaceSingle removes single dates from the calendars of people who were invited only to those
+// and are now part of the second part of a split, where the dates are another entry.
 func (e *revision) replaceSingle(first *Series, to []Attendee) {
 	for _, a := range to {
 		dates := slices.DeleteFunc(e.wereOn(), func(m *Meeting) bool {
@@ -122,12 +122,12 @@ func (e *revision) stayed() []*Meeting {
 	return slices.DeleteFunc(e.shown(), func(m *Meeting) bool { return slices.Contains(concerned, m) })
 }
 
-// shown are the dates that calendars know.
+// shown returns the dates that calendars know.
 func (e *revision) shown() []*Meeting {
 	return slices.DeleteFunc(slices.Clone(e.all), func(m *Meeting) bool { return m.gone() || m.Status == Pending })
 }
 
-// wereOn are the dates that people had been invited to.
+// wereOn returns the dates that people had been invited to.
 func (e *revision) wereOn() []*Meeting {
 	return slices.DeleteFunc(e.concerned(), func(m *Meeting) bool { return m.Status != Confirmed })
 }

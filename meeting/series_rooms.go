@@ -9,11 +9,11 @@ import (
 	"punctual/meeting/policy"
 )
 
-// substitutes are rooms in place of others, looked up once for a plan.
+// substitutes holds substitute rooms, looked up once for a plan.
 type substitutes struct {
 	bySite map[int64][]*Room
 	byRoom map[substitution][]*Room
-	taken  map[roomOfDate]bool // by others, as the database says
+	taken  map[roomOfDate]bool // by other meetings, from the database
 }
 
 type roomOfDate struct {
@@ -21,7 +21,7 @@ type roomOfDate struct {
 	room int64
 }
 
-// substitution of a room for so many who are invited.
+// substitution of a room for this number of people.
 type substitution struct {
 	room    int64
 	persons int
@@ -31,9 +31,8 @@ func newSubstitutes() substitutes {
 	return substitutes{bySite: map[int64][]*Room{}, byRoom: map[substitution][]*Room{}, taken: map[roomOfDate]bool{}}
 }
 
-// findOthers looks for other rooms for the dates that cannot be. Of those at the same site
-// that are as good as the room wanted it takes the one with the fewest places left over, the
-// first by name of equal ones.
+// findOthers searches substitute rooms for the dates that cannot be booked. Of the suitable rooms
+// of the same site it takes the one with the fewest spare places, then the first by name.
 func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
 	for _, w := range dates {
 		if w.skip == nil || !w.room {
@@ -56,8 +55,8 @@ func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
 	return nil
 }
 
-// replaced are the rooms of a date with others in place of those it cannot have; nil if there
-// are none. Each gets its best, unless a later one would find none then.
+// replaced returns the rooms of a date with substitutes for those that it cannot have; nil if there
+// are none. Each room gets its best substitute, unless a later one would get none then.
 func (p *planner) replaced(ctx context.Context, w *plannedDate, dates []*plannedDate) ([]*Room, error) {
 	var blocked []int
 	for i, r := range w.terms.Rooms {
@@ -90,7 +89,7 @@ func (p *planner) replaced(ctx context.Context, w *plannedDate, dates []*planned
 	return rooms, nil
 }
 
-// blocked reports whether this room is why the date cannot be.
+// blocked reports whether this room prevents the date.
 func (p *planner) blocked(ctx context.Context, w *plannedDate, r *Room, dates []*plannedDate) (bool, error) {
 	if slices.ContainsFunc(w.skip.Conflicts, func(o Occupancy) bool { return o.RoomID == r.ID }) {
 		return true, nil
@@ -101,7 +100,7 @@ func (p *planner) blocked(ctx context.Context, w *plannedDate, r *Room, dates []
 	return p.refused(ctx, w, r, dates)
 }
 
-// refused reports whether the room's rules, quotas included, do not let the date be there.
+// refused reports whether the room's policies, quotas included, prevent the date.
 func (p *planner) refused(ctx context.Context, w *plannedDate, r *Room, dates []*plannedDate) (bool, error) {
 	wish := policy.Proposal{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
 	if len(r.Check(wish, p.conf.Limits)) > 0 {
@@ -111,15 +110,15 @@ func (p *planner) refused(ctx context.Context, w *plannedDate, r *Room, dates []
 	return len(over) > 0, err
 }
 
-// choices are the first n rooms, the best first, that the date may have in place of r. fits says
-// of the rooms looked at for this date whether it may have them.
+// choices returns up to n rooms that can replace r on the date, best first. fits caches which rooms
+// were checked for this date.
 func (p *planner) choices(ctx context.Context, w *plannedDate, r *Room, n int, fits map[int64]bool, dates []*plannedDate) ([]*Room, error) {
 	all, err := p.equals(ctx, r, len(w.terms.Attendees))
 	if err != nil {
 		return nil, err
 	}
 	var good []*Room
-	for size := 16; len(all) > 0 && len(good) < n; size *= 4 { // mostly one of the first is free
+	for size := 16; len(all) > 0 && len(good) < n; size *= 4 { // usually one of the first is free
 		some := all[:min(size, len(all))]
 		all = all[len(some):]
 		if err := p.findFitting(ctx, w, some, fits, dates); err != nil {
@@ -134,8 +133,8 @@ func (p *planner) choices(ctx context.Context, w *plannedDate, r *Room, n int, f
 	return good[:min(n, len(good))], nil
 }
 
-// findFitting sets of rooms that were not looked at yet whether the date may have them: nobody has
-// them at its time, neither now nor by this plan, and their rules let it.
+// findFitting checks rooms that were not checked yet: they must be free at the date's time, now and
+// by this plan, and their policies must allow the date.
 func (p *planner) findFitting(ctx context.Context, w *plannedDate, rooms []*Room, fits map[int64]bool, dates []*plannedDate) error {
 	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := fits[r.ID]; return known })
 	if err := p.lookUpTaken(ctx, w, rooms, dates); err != nil {
@@ -157,11 +156,11 @@ func (p *planner) findFitting(ctx context.Context, w *plannedDate, rooms []*Room
 	return nil
 }
 
-// lookUpAtOnce bounds the times of rooms that one statement looks up.
+// lookUpAtOnce limits the times of rooms that one statement looks up.
 const lookUpAtOnce = 5000
 
-// lookUpTaken looks up which of the rooms others have at the date's time, and in the same statement
-// at the times of the dates that are still to be settled: they mostly need the same rooms.
+// lookUpTaken looks up which of the rooms are taken at the date's time and, in the same statement,
+// at the times of the dates still to be settled, which usually need the same rooms.
 func (p *planner) lookUpTaken(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) error {
 	rooms = slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { _, known := p.substitutes.taken[roomOfDate{w, r.ID}]; return known })
 	if len(rooms) == 0 {
@@ -193,7 +192,7 @@ func (p *planner) lookUpTaken(ctx context.Context, w *plannedDate, rooms []*Room
 	return nil
 }
 
-// equals are the rooms that would do in place of r, the best first.
+// equals returns the rooms that can replace r, best first.
 func (p *planner) equals(ctx context.Context, r *Room, persons int) ([]*Room, error) {
 	key := substitution{r.ID, persons}
 	if good, ok := p.byRoom[key]; ok {
@@ -218,7 +217,7 @@ func (p *planner) equals(ctx context.Context, r *Room, persons int) ([]*Room, er
 	return good, nil
 }
 
-// roomsOf a site; 0: those of none.
+// roomsOf returns the rooms of a site; 0: rooms without a site.
 func (p *planner) roomsOf(ctx context.Context, site int64) ([]*Room, error) {
 	if rooms, ok := p.bySite[site]; ok {
 		return rooms, nil

@@ -11,17 +11,17 @@ import (
 	"punctual/meeting/recurrence"
 )
 
-// SeriesResult is what became of a series, or would: its meetings that a change made or
-// touched, by start, and the dates that it has not.
+// SeriesResult is the result of a change of a series, or its preview: the meetings that were
+// created or changed, by start, and the dates that could not be booked.
 type SeriesResult struct {
 	Series   *Series
-	Previous *Series // the one it was split off by this change; nil: none was
+	Previous *Series // the series that it was split from by this change; nil: none
 	Meetings []*Meeting
 	Skipped  []Skipped
-	Saved    bool // or, of a preview, whether it would be
+	Saved    bool // for a preview: whether it would be
 }
 
-// planTries bounds how often a change is planned anew because somebody else was quicker.
+// planTries limits how often a change is planned again because a concurrent change came first.
 const planTries = 8
 
 // PreviewSeries returns what [Service.BookSeries] would save now, and writes nothing.
@@ -37,12 +37,13 @@ func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (
 	return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: skipped(dates), Saved: len(c.Create) > 0})
 }
 
-// BookSeries makes a series with a meeting for each of its dates, all or none but those that
-// are skipped. What the plan found free may be taken when it is saved: then it is made anew.
+// BookSeries creates a series with a meeting for each of its dates, except skipped ones, or
+// nothing. If a room that was free during planning is taken when the plan is saved, BookSeries
+// plans again.
 func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
 	return s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		c, dates, err := s.planSeries(ctx, by, f)
-		if err == nil && len(c.Create) == 0 { // all would be skipped
+		if err == nil && len(c.Create) == 0 { // all dates would be skipped
 			err = &SeriesConflictError{Dates: skipped(dates)}
 		}
 		return c, dates, err
@@ -54,8 +55,8 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 	return s.carryOutWithin(ctx, by, plan, func(*PolicyError) {})
 }
 
-// carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: exceeds is called
-// with it before the change is planned anew.
+// carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: it calls exceeds
+// with those dates before it plans again.
 func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*SeriesChange, []*plannedDate, error), exceeds func(*PolicyError)) (*SeriesResult, error) {
 	for try := 1; ; try++ {
 		c, dates, err := plan()
@@ -98,13 +99,13 @@ func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*Se
 	}
 }
 
-// settleFor settles what has lapsed in the way of a change that was planned.
+// settleFor settles lapsed occupancies that conflict with a planned change.
 func (s *Service) settleFor(ctx context.Context, c *SeriesChange) error {
 	plannedDate, _ := c.wants()
 	return s.settle(ctx, plannedDate)
 }
 
-// wants is what a change that was planned takes, and the meetings that are there and do.
+// wants returns what a planned change takes, and its existing meetings.
 func (c *SeriesChange) wants() (plannedDate []Occupancy, by []ID) {
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
 		plannedDate = append(append(plannedDate, m.Occupied...), m.requested...)
@@ -118,7 +119,7 @@ func (c *SeriesChange) wants() (plannedDate []Occupancy, by []ID) {
 	return plannedDate, by
 }
 
-// conflicts are what is in the way of a change that was planned.
+// conflicts returns what conflicts with a planned change.
 func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, error) {
 	plannedDate, by := c.wants()
 	taken, err := s.store.Taken(ctx, plannedDate, by)
@@ -129,7 +130,7 @@ func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, 
 	return found, err
 }
 
-// result of the change, or of its plan.
+// result returns the result of the change, or of its plan.
 func (c *SeriesChange) result(dates []*plannedDate, saved bool) *SeriesResult {
 	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved}
 	if c.Split != nil {
@@ -147,7 +148,7 @@ func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before ma
 	s.announceAll(ctx, before, after, notices)
 }
 
-// planSeries plans a new series. With a [*SeriesConflictError] comes what could be saved of it.
+// planSeries plans a new series. With a [*SeriesConflictError] it returns what could be saved.
 func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesChange, []*plannedDate, error) {
 	p, err := s.planner(ctx, by, &f)
 	if err != nil {
@@ -183,8 +184,8 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	return c, dates, p.conflictError(dates)
 }
 
-// book makes the meetings of new dates that can be booked. A request for several dates is decided
-// at once: all wait until the same time, and people are notified of them once.
+// book creates the meetings of new dates that can be booked. Requests for several dates are decided
+// together: they share a deadline, and people are notified of them once.
 func (p *planner) book(ctx context.Context, dates []*plannedDate) ([]*Meeting, error) {
 	var made []*Meeting
 	for _, w := range dates {
@@ -205,8 +206,8 @@ func (p *planner) book(ctx context.Context, dates []*plannedDate) ([]*Meeting, e
 	return made, nil
 }
 
-// together makes the requests for several dates in the same rooms one: all wait until the first
-// deadline, whose timers are those of all, and people are asked once.
+// together joins the requests for several dates in the same rooms: they share the first deadline
+// and its timers, and approvers are notified once.
 func together(ms []*Meeting) {
 	for _, one := range requestsOf(ms) {
 		first := slices.MinFunc(one, func(a, b *Meeting) int { return a.Request.Deadline.Compare(b.Request.Deadline) })
@@ -225,8 +226,7 @@ func together(ms []*Meeting) {
 	}
 }
 
-// requestsOf parts dates by the rooms that they ask for: those in other rooms are decided by
-// others.
+// requestsOf groups dates by the requested rooms, because others may decide on other rooms.
 func requestsOf(ms []*Meeting) [][]*Meeting {
 	var parts [][]*Meeting
 	for _, m := range ms {
@@ -257,27 +257,27 @@ func (m *Meeting) throughSeries(reason string) {
 	m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Kind != NoticeApprovalRequest })
 }
 
-// SeriesState is a series with what has become of its dates.
+// SeriesState is a series with the state of its dates.
 type SeriesState struct {
 	*Series
 	Counts map[Status]int // by effective status
-	// NoShows is to how many of the latest dates nobody came, one after the other.
+	// NoShows is the number of consecutive no-shows among the latest dates.
 	NoShows int
-	Next    []*Meeting // the next ones that will take place or may
-	Absent  []Skipped  // coming dates that it has not: "cancelled", [ReasonSkipped] or [ReasonLeftOut]
+	Next    []*Meeting // next confirmed or pending dates
+	Absent  []Skipped  // coming dates without a meeting: "cancelled", [ReasonSkipped] or [ReasonLeftOut]
 }
 
-// Reasons of dates that are absent.
+// Reasons for absent dates.
 const (
-	ReasonSkipped = "skipped"  // it could not be when it was to be booked
+	ReasonSkipped = "skipped"  // it was not available when the series was booked
 	ReasonLeftOut = "left_out" // by an EXDATE
 )
 
-// nextDates are shown of a series.
+// nextDates is how many next dates of a series are shown.
 const nextDates = 5
 
-// Series finds a series. A private one is [ErrNotFound] to those who may not see it: which meetings
-// belong together is hidden from them.
+// Series returns a series. A private one is [ErrNotFound] to users who may not see it, so that they
+// cannot learn which meetings belong together.
 func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState, error) {
 	series, err := s.store.Series(ctx, id)
 	if err != nil {
@@ -316,7 +316,8 @@ func (s *Service) Series(ctx context.Context, by Actor, id int64) (*SeriesState,
 	return state, nil
 }
 
-// seesSeries is nil if the actor sees the series or one of its dates. Else it is unknown to them.
+// seesSeries returns nil if the actor may see the series or one of its dates, otherwise
+// [ErrNotFound].
 func (s *Service) seesSeries(ctx context.Context, by Actor, series *Series, dates []*Meeting) error {
 	all := append([]*Meeting{series.sample()}, dates...)
 	viewer, rooms, err := s.roomsForView(ctx, by, all...)
@@ -326,8 +327,8 @@ func (s *Service) seesSeries(ctx context.Context, by Actor, series *Series, date
 	return err
 }
 
-// refuse is the error of an actor who may not change the series. One that they may not see is
-// unknown to them.
+// refuse returns the error for an actor who may not change the series: [ErrNotFound] if they may
+// not see it either.
 func (s *Service) refuse(ctx context.Context, by Actor, series *Series) error {
 	viewer, rooms, err := s.roomsForView(ctx, by, series.sample())
 	if err != nil {
@@ -339,8 +340,8 @@ func (s *Service) refuse(ctx context.Context, by Actor, series *Series) error {
 	return ErrForbidden
 }
 
-// ListSeries lists series that are not cancelled as a whole, the latest first. Only admins list
-// those of others.
+// ListSeries lists series that were not canceled as a whole, latest first. Only admins can list
+// other users' series.
 func (s *Service) ListSeries(ctx context.Context, by Actor, q SeriesQuery, p Page) (series []*Series, next string, err error) {
 	if !by.rules() {
 		if q.OrganizerID != 0 && q.OrganizerID != by.ID {
@@ -353,12 +354,12 @@ func (s *Service) ListSeries(ctx context.Context, by Actor, q SeriesQuery, p Pag
 		return nil, "", err
 	}
 	for i := range series {
-		series[i] = s.reminded(series[i]).View(by, nil) // one's own, or an admin's: no room decides who sees it
+		series[i] = s.reminded(series[i]).View(by, nil) // the actor's own, or the actor is an admin: rooms do not matter
 	}
 	return series, next, nil
 }
 
-// absent are the coming dates of the rule that no meeting takes, and why.
+// absent returns the coming dates of the rule without a meeting, and the reasons.
 func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 	there, cancelled := map[int64]bool{}, map[int64]bool{}
 	for _, m := range ms {
@@ -391,7 +392,7 @@ func absent(s *Series, ms []*Meeting, at time.Time) []Skipped {
 // gone reports whether the meeting will not take place, so that its date may be added again.
 func (m *Meeting) gone() bool { return m.Status == Cancelled || m.Status == Rejected }
 
-// showSeries is the series as the actor may see it.
+// showSeries returns the series as the actor may see it.
 func (s *Service) showSeries(ctx context.Context, by Actor, series *Series) (*Series, error) {
 	by, rooms, err := s.roomsForView(ctx, by, series.sample())
 	if err != nil {
@@ -400,7 +401,7 @@ func (s *Service) showSeries(ctx context.Context, by Actor, series *Series) (*Se
 	return s.reminded(series).View(by, rooms), nil
 }
 
-// reminded gives a series that follows the installation's reminders those.
+// reminded sets the installation's reminders in a series that follows them.
 func (s *Service) reminded(series *Series) *Series {
 	if series.DefaultReminders {
 		series.Reminders = s.conf().Reminders

@@ -14,11 +14,11 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Service is what people and jobs do with meetings: who may, under which rule, with which
-// consequences. Safe for concurrent use.
+// Service implements the use cases of meetings for users and jobs, with permissions, rules and
+// effects. Safe for concurrent use.
 //
-// Meetings that it returns show the status of the moment and only what the asking actor may
-// see. Errors are those of errors.go; any other is a failure of the store or the directory.
+// Returned meetings have the current status and only what the actor may see. Errors are those of
+// errors.go; any other is a failure of the store or the directory.
 type Service struct {
 	store     Store
 	directory Directory
@@ -33,32 +33,32 @@ type Service struct {
 type Settings struct {
 	Timezone        string        // IANA, of rooms whose site names none; empty: UTC
 	HoldPending     bool          // a request takes its rooms while it waits
-	Reminders       []Reminder    // of meetings that ask for none in particular
+	Reminders       []Reminder    // defaults, of meetings without their own
 	ApprovalTimeout time.Duration // of rooms that name none; 0: until the start
 	OnTimeout       Status        // of a request: [Rejected], also when empty, or [Confirmed]
 	RemindBefore    time.Duration // the deadline of a request; 0: nobody is reminded
 	EscalateAfter   time.Duration // of rooms that name none; 0: never
 	CheckIn         CheckIn       // of new rooms
 	Limits          policy.Limits
-	Offer           time.Duration // to accept what became free for somebody who waits; 0: it is booked for them at once
+	Offer           time.Duration // validity of a waiting-list offer; 0: the room is booked at once
 }
 
-// Scheduler hands timed events straight to the queue, after the commit that made them. It is
-// best effort and must not block for long: what it misses, the loader brings.
+// Scheduler adds timed events to the queue after the commit that created them. It is best effort
+// and must not block for long: the loader adds what it misses.
 type Scheduler interface {
 	Schedule(ctx context.Context, ms ...delayjob.Message)
 	Forget(ctx context.Context, ids ...string)
 }
 
-// NewService returns a service; settings is asked anew for every use.
+// NewService returns a service. settings is called for every use.
 func NewService(store Store, directory Directory, scheduler Scheduler, settings func() Settings, now func() time.Time, log *slog.Logger) *Service {
 	return &Service{store: store, directory: directory, scheduler: scheduler, settings: settings, now: now, log: log}
 }
 
-// clock is now as it is stored: UTC, to the microsecond.
+// clock returns the current time as it is stored: UTC, to the microsecond.
 func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// conf is the settings with their defaults.
+// conf returns the settings with defaults.
 func (s *Service) conf() Settings {
 	c := s.settings()
 	if c.Timezone == "" {
@@ -67,10 +67,11 @@ func (s *Service) conf() Settings {
 	return c
 }
 
-// errUnchanged makes the store undo an update that would change nothing, so that no version rises.
+// errUnchanged makes the store undo an update that would change nothing, so that no version is
+// raised.
 var errUnchanged = errors.New("unchanged")
 
-// checkVersion is the If-Match of a change; nil asks for none.
+// checkVersion checks the If-Match of a change; nil: none.
 func checkVersion(ifMatch *int64, current int64) error {
 	if ifMatch != nil && *ifMatch != current {
 		return &VersionError{Current: current}
@@ -88,8 +89,7 @@ func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []No
 	s.announceAll(ctx, was, map[ID]*Meeting{m.ID: m}, notices)
 }
 
-// announceAll is announce for many meetings, as they were and as they are, with a few calls of
-// the queue.
+// announceAll is announce for many meetings, before and after, with few calls of the queue.
 func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting, notices []Notice) {
 	var was, now []delayjob.Message
 	var free []Occupancy
@@ -123,8 +123,8 @@ func (s *Service) forget(ctx context.Context, before, after []delayjob.Message) 
 	}
 }
 
-// Deliveries are the messages that send notices: those that were recorded now and are not
-// too late. The delivery itself is another area's job, named for the channel.
+// Deliveries returns the messages that send notices: newly recorded ones that are not too late.
+// Another package handles the delivery, in a job named for the channel.
 func Deliveries(notices []Notice) []delayjob.Message {
 	var ms []delayjob.Message
 	for _, n := range notices {
@@ -137,7 +137,7 @@ func Deliveries(notices []Notice) []delayjob.Message {
 	return ms
 }
 
-// freed schedules a look at the waiting lists for what has just become free. If the process dies
+// freed schedules a check of the waiting lists for what has just become free. If the process dies
 // first, the loader's next full pass finds it.
 func (s *Service) freed(ctx context.Context, free []Occupancy) {
 	if len(free) == 0 {

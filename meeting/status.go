@@ -50,7 +50,7 @@ func (m *Meeting) EffectiveStatus(at time.Time) Status {
 	case status != Confirmed && status != InProgress:
 		return status
 	case m.missed(at):
-		return Released // also past its end: nobody came
+		return Released // also past its end: nobody checked in
 	case !at.Before(m.Slot.End):
 		return Ended
 	case !at.Before(m.Slot.Start):
@@ -60,7 +60,7 @@ func (m *Meeting) EffectiveStatus(at time.Time) Status {
 	}
 }
 
-// overdue reports whether the time to decide has passed.
+// overdue reports whether the deadline of the request has passed.
 func (m *Meeting) overdue(at time.Time) bool {
 	return !m.Approval.Deadline.IsZero() && !at.Before(m.Approval.Deadline)
 }
@@ -98,8 +98,8 @@ func (m *Meeting) Lapses() time.Time {
 	}
 }
 
-// ChangeLapses is when the rooms that a change holds become free if nobody decides on it. Where a
-// time-out approves it is never later than the start: what has begun does not move.
+// ChangeLapses returns when the rooms held by a pending move become free if nobody decides. If the
+// time-out approves, this is never later than the start, because a meeting in progress cannot move.
 func (m *Meeting) ChangeLapses() time.Time {
 	if m.Approval.OnTimeout == Confirmed {
 		return m.Slot.Start
@@ -110,7 +110,7 @@ func (m *Meeting) ChangeLapses() time.Time {
 // lapsed reports whether the occupancy no longer holds its room.
 func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
 
-// unlapsed are the occupancies that have not lapsed at an instant.
+// unlapsed returns the occupancies that have not lapsed at an instant.
 func unlapsed(os []Occupancy, at time.Time) []Occupancy {
 	return slices.DeleteFunc(slices.Clone(os), func(o Occupancy) bool { return o.lapsed(at) })
 }

@@ -9,15 +9,15 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Timers act on many meetings at once: each takes a batch of refs and returns one outcome per
-// ref. All that a batch changes is saved in one transaction, but for requests that were made at
-// once for the dates of a series: those of each series have a transaction of their own. A timer
-// may be called again with the same refs: what it did stays as it is.
+// Timers act on many meetings at once: each takes a batch of refs and returns one outcome per ref.
+// All changes of a batch are saved in one transaction, except for requests that were made together
+// for dates of a series: those of each series have a transaction of their own. A timer may be
+// called again with the same refs without further effect.
 
-// ExpireApprovals ends the requests of the given numbers, as was settled when they were made:
-// each is rejected, or approved if its rooms are free and open. The caller knows that their
-// deadlines have come. All dates of a series that were requested with one of them end with it: those
-// that cannot be approved are rejected.
+// ExpireApprovals ends the requests of the given numbers by the rules that applied when they were
+// made: each is rejected, or approved if its rooms are free and open. The caller knows that their
+// deadlines have passed. All dates of a series that were requested with one of them end with it;
+// those that cannot be approved are rejected.
 func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	expire := func(refuse bool) timer {
 		return func(m *Meeting, c changing, by Actor) error {
@@ -43,7 +43,7 @@ func (s *Service) ExpireApprovals(ctx context.Context, refs ...Ref) ([]Outcome, 
 	})
 }
 
-// EscalateApprovals asks others to decide on the requests of the given numbers as well.
+// EscalateApprovals escalates the requests of the given numbers.
 func (s *Service) EscalateApprovals(ctx context.Context, refs ...Ref) ([]Outcome, error) {
 	escalate := func(m *Meeting, c changing, by Actor) error {
 		if m.Request.EscalateAt.IsZero() {
@@ -121,8 +121,8 @@ func (s *Service) ReleaseNoShows(ctx context.Context, refs ...Ref) ([]Outcome, e
 	})
 }
 
-// noShows counts how often nobody came to the series of meetings, with these: as if nobody came
-// to any of them. The admins are to know when that flags a series, once in a row.
+// noShows returns the consecutive no-shows of the meetings' series, as if all these meetings were
+// no-shows too. Admins are notified when a series becomes flagged, once per streak.
 func (s *Service) noShows(ctx context.Context, ms []*Meeting) (inRow map[ID]int, admins []Person, err error) {
 	var series []int64
 	var last time.Time
@@ -161,13 +161,13 @@ func (s *Service) noShows(ctx context.Context, ms []*Meeting) (inRow map[ID]int,
 	return inRow, admins, err
 }
 
-// A request for several dates of a series at once.
+// A request for several dates of a series.
 type request struct {
 	dates []*Meeting // by start; two at least
-	refs  []int      // which of the refs name one of them
+	refs  []int      // indexes of the refs that name one of them
 }
 
-// requestsMadeWith are the requests for several dates that the refs are of.
+// requestsMadeWith returns the requests for several dates that the refs belong to.
 func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, error) {
 	waiting, err := s.store.RequestsAskedWith(ctx, idsOfRefs(refs))
 	if err != nil || len(waiting) < 2 {
@@ -175,7 +175,7 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, 
 	}
 	type moment struct{ series, at int64 }
 	var requests []request
-	made := map[moment][]int{} // places in requests: those for other rooms are decided by others
+	made := map[moment][]int{} // indexes in requests; others may decide on other rooms
 	find := func(m *Meeting) *request {
 		of := moment{m.SeriesID, m.Request.RequestedAt.UnixMicro()}
 		for _, i := range made[of] {
@@ -205,9 +205,9 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []Ref) ([]request, 
 // timer changes one meeting. It returns errUnchanged where there is nothing left to do.
 type timer func(*Meeting, changing, Actor) error
 
-// together runs a timer on the requests that were made at once with those of refs, each of a
-// series in one transaction, so that people are notified of them once. Dates for which rooms or rules
-// refuse it get otherwise. Requests that are refused even so it hands to alone, with all other refs.
+// together runs a timer on the requests that were made together with those of refs, in one
+// transaction per series, so that people are notified once. If rooms or policies prevent a date, it
+// gets otherwise. Requests that fail even so are passed to alone, with all other refs.
 func (s *Service) together(ctx context.Context, job string, refs []Ref, fn, otherwise timer, alone func([]Ref) ([]Outcome, error)) ([]Outcome, error) {
 	requests, err := s.requestsMadeWith(ctx, refs)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *Service) together(ctx context.Context, job string, refs []Ref, fn, othe
 	return outcomes, nil
 }
 
-// settledFor runs act once what has lapsed in the way of a request is settled.
+// settledFor runs act after settling lapsed occupancies that conflict with a request.
 func (s *Service) settledFor(ctx context.Context, ref Ref, act func() ([]Outcome, error)) ([]Outcome, error) {
 	m, err := s.store.Meeting(ctx, ref.ID)
 	if errors.Is(err, ErrNotFound) {
@@ -270,15 +270,15 @@ func (s *Service) settledFor(ctx context.Context, ref Ref, act func() ([]Outcome
 	return act()
 }
 
-// impossible reports whether rooms or rules refuse something.
+// impossible reports whether taken rooms or policies caused the error.
 func impossible(err error) bool {
 	_, taken := errors.AsType[*ConflictError](err)
-	_, refused := errors.AsType[*PolicyError](err) // by a quota, or a room that was closed
+	_, refused := errors.AsType[*PolicyError](err) // a quota, or a room that was closed
 	return taken || refused
 }
 
-// halving runs act, and where it is impossible for a batch, on its halves: what is impossible
-// even alone goes to otherwise.
+// halving runs act. If it is impossible for a batch, halving runs it for each half; refs that are
+// impossible alone get otherwise.
 func (s *Service) halving(refs []Ref, act func([]Ref) ([]Outcome, error), otherwise func(Ref) ([]Outcome, error)) ([]Outcome, error) {
 	outcomes, err := act(refs)
 	switch {
@@ -295,7 +295,7 @@ func (s *Service) halving(refs []Ref, act func([]Ref) ([]Outcome, error), otherw
 	return append(first, second...), err
 }
 
-// onRequests runs a timer on the requests of the given numbers that still wait.
+// onRequests runs a timer on those requests of the given numbers that are still pending.
 func (s *Service) onRequests(ctx context.Context, job string, refs []Ref, fn timer) ([]Outcome, error) {
 	by := Timer(job)
 	return s.onMeetings(ctx, refs, s.preparingDecisions, func(m *Meeting, c changing, ref Ref) (Outcome, error) {
@@ -313,9 +313,9 @@ func (s *Service) onRequests(ctx context.Context, job string, refs []Ref, fn tim
 	})
 }
 
-// onMeetings changes the meetings of refs in one transaction and notifies the queue of what
-// follows. The function returns for each ref what it did; it has changed a meeting where it returns
-// [Applied]. It receives what prepare looked up beforehand; see [Service.change].
+// onMeetings changes the meetings of refs in one transaction and updates their messages in the
+// queue. For each ref the function returns its outcome; [Applied] means that it changed the
+// meeting. It gets what prepare looked up beforehand; see [Service.change].
 func (s *Service) onMeetings(ctx context.Context, refs []Ref, prepare func(context.Context, []*Meeting) (prepared, error), fn func(*Meeting, changing, Ref) (Outcome, error)) ([]Outcome, error) {
 	for {
 		outcomes, err := s.tryOnMeetings(ctx, refs, prepare, fn)
@@ -344,7 +344,7 @@ func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(co
 	outcomes := make([]Outcome, len(refs))
 	for i, ref := range refs {
 		named[ref.ID] = append(named[ref.ID], i)
-		outcomes[i] = Stale // unless it is there
+		outcomes[i] = Stale // unless it exists
 	}
 	before, after := map[ID]*Meeting{}, map[ID]*Meeting{}
 	notices, err := s.store.UpdateMeetings(ctx, ids, func(m *Meeting) (changed bool, err error) {
@@ -371,7 +371,7 @@ func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(co
 	return outcomes, nil
 }
 
-// idsOfRefs are those of the meetings, each once, in order.
+// idsOfRefs returns the meetings' IDs, each once, in order.
 func idsOfRefs(refs []Ref) []ID {
 	ids := make([]ID, len(refs))
 	for i, r := range refs {

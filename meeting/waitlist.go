@@ -18,7 +18,7 @@ const (
 	Offered     WaitState = "offered"   // its rooms are held until the person accepts
 	Booked      WaitState = "booked"    // it became a meeting
 	WaitExpired WaitState = "expired"   // nothing became free in time, or an offer was not accepted
-	Withdrawn   WaitState = "withdrawn" // the person waits no longer
+	Withdrawn   WaitState = "withdrawn" // left or declined
 	Refused     WaitState = "refused"   // it became free, but the rules no longer allow it
 )
 
@@ -29,8 +29,8 @@ func (s WaitState) Valid() bool {
 
 // Reasons why a wait ended without a booking: its Reason.
 const (
-	ReasonStarted = "start"    // the time that it was for has begun
-	ReasonUntil   = "until"    // the person did not want to wait for longer
+	ReasonStarted = "start"    // its start has passed
+	ReasonUntil   = "until"    // its chosen end has passed
 	ReasonOffer   = "offer"    // an offer was not accepted in time
 	ReasonRules   = "rules"    // rules no longer allow it
 	ReasonAccount = "inactive" // the person's account was disabled
@@ -39,23 +39,23 @@ const (
 // ReasonWaitingList is the reason in the history of a meeting that came from the waiting list.
 const ReasonWaitingList = "waiting_list"
 
-// A Wait is a person's entry on the waiting list for rooms that are taken. The list is served in
-// the order in which people joined. A wait for several rooms gets all of them or stays on the list.
+// A Wait is a person's place on the waiting list for rooms that are taken. Places are served in the
+// order in which people joined. A wait for several rooms gets all of them or none.
 type Wait struct {
 	ID      int64
 	Person  Person // UserID is set; the others are read by the store
 	State   WaitState
 	Wished  Wished
 	Wants   []Occupancy // what it would take, buffers included
-	Until   time.Time   // the person waits no longer; zero: until the start
+	Until   time.Time   // end of the wait; zero: the start
 	Expires time.Time   // the earlier of Until and the start
 
 	OfferUntil time.Time // to accept the offer; zero: there was none
 	MeetingID  ID        // that it became; 0: none
-	Reason     string    // why it came to nothing
-	Detail     string    // the rules that were in the way, in words
+	Reason     string    // why it ended without a booking
+	Detail     string    // the violations, in words
 
-	Position  int // in line, from 1; read by the store, 0 unless it waits
+	Position  int // from 1; read by the store; 0 unless it waits
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -69,14 +69,14 @@ type Wished struct {
 	Slot               clock.Slot
 	Timezone           string
 	RoomIDs            []int64
-	RoomNames          []string // as they were when it was asked for
+	RoomNames          []string // as they were when the person joined
 	Attendees          []Person
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
 }
 
-// wished are terms that could not be met.
+// wished returns the meeting for terms that could not be booked.
 func wished(t Terms) Wished {
 	w := Wished{
 		Title: t.Title, Description: t.Description, Slot: t.Slot, Timezone: t.Timezone,
@@ -89,7 +89,7 @@ func wished(t Terms) Wished {
 	return w
 }
 
-// fields ask for the meeting anew.
+// fields returns the fields of a new booking of the meeting.
 func (w Wished) fields() Fields {
 	f := Fields{
 		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: new(clock.At(w.Slot.Start)), End: new(clock.At(w.Slot.End)),
@@ -101,7 +101,7 @@ func (w Wished) fields() Fields {
 	return f
 }
 
-// queueUp creates the waiting list entry of a person who asked for these terms.
+// queueUp creates the place of a person who requested these terms.
 func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
 	w := &Wait{
 		Person: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, State: Waiting,
@@ -125,7 +125,7 @@ func (w *Wait) Due() time.Time {
 	return w.Expires
 }
 
-// Messages returns the timed events that are still ahead of the wait.
+// Messages returns the future timed events of the wait.
 func (w *Wait) Messages() []delayjob.Message {
 	if !w.open() {
 		return nil
@@ -133,7 +133,7 @@ func (w *Wait) Messages() []delayjob.Message {
 	return []delayjob.Message{{Job: JobWaitlistExpire, Key: strconv.FormatInt(w.ID, 10), Version: w.Version, Due: w.Due()}}
 }
 
-// offer holds the rooms until the person accepts, for a time that ends with the wait.
+// offer holds the rooms until the person accepts, at most until the wait ends.
 func (w *Wait) offer(length time.Duration, at time.Time) {
 	w.State, w.OfferUntil, w.UpdatedAt = Offered, clock.Earlier(at.Add(length), w.Expires), at
 	f := w.facts()
@@ -145,7 +145,7 @@ func (w *Wait) offer(length time.Duration, at time.Time) {
 func (w *Wait) booked(m *Meeting, by Actor, at time.Time) {
 	w.State, w.UpdatedAt = Booked, at
 	if by.Kind == ActorUser {
-		return // who accepts knows
+		return // the person who accepts needs no mail
 	}
 	f := w.facts()
 	f.Decision = m.Status
@@ -160,10 +160,10 @@ func (w *Wait) end(state WaitState, reason, detail string, at time.Time) {
 	w.notify(Notice{Kind: NoticeWaitlistExpired, Due: at, Facts: f})
 }
 
-// expire ends the wait, or the offer, because its time is over.
+// expire ends a wait or an offer that has timed out.
 func (w *Wait) expire(at time.Time) { w.end(WaitExpired, w.timeOut(), "", at) }
 
-// timeOut is why the wait, or the offer, comes to nothing when its time is over.
+// timeOut returns the reason of a wait or an offer that times out.
 func (w *Wait) timeOut() string {
 	switch {
 	case w.State == Offered:
@@ -197,8 +197,8 @@ func (w *Wait) notify(n Notice) {
 	w.notices = append(w.notices, n)
 }
 
-// TakeNotices hands over the notices recorded since the last call. A store calls it once the
-// wait has the ID of its meeting.
+// TakeNotices returns and clears the notices recorded since the last call. A store calls it once
+// the wait has the ID of its meeting.
 func (w *Wait) TakeNotices() []Notice {
 	ns := w.notices
 	w.notices = nil
@@ -210,12 +210,12 @@ func (w *Wait) TakeNotices() []Notice {
 	return ns
 }
 
-// maySee reports whether the actor may see the wait, and end it: who waits, and admins.
+// maySee reports whether the actor may see and end the wait: its person, and admins.
 func (a Actor) maySee(w *Wait) bool {
 	return a.rules() || a.Kind == ActorUser && a.ID == w.Person.UserID
 }
 
-// takes is all that the meeting has of its rooms, for a change that waits included.
+// takes returns all that the meeting holds, including for a pending move.
 func (m *Meeting) takes() []Occupancy {
 	if m.Request == nil || m.Request.Change == nil {
 		return m.Occupied
@@ -227,7 +227,7 @@ func (m *Meeting) takes() []Occupancy {
 func (m *Meeting) freedBy(later *Meeting) []Occupancy { return beyond(m.takes(), later.takes()) }
 
 // Looks returns the messages that make workers serve the waiting lists of the rooms. The number
-// makes a later look follow one that is under way.
+// makes a later message follow one that is being handled.
 func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
 	ms := make([]delayjob.Message, len(rooms))
 	for i, id := range rooms {

@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// Offer names what a mail offers to somebody who waits, so that they can accept it without
-// signing in. An offer ends its wait, whatever becomes of it: the link is good for that one.
+// Offer identifies an offer link, by which a person on the waiting list can accept without signing
+// in. It is valid for the single offer of the wait.
 type Offer struct {
 	WaitID int64
 	UserID int64 // of the reader
 }
 
-// Offering is what an [Offer] leads to.
+// Offering is the content of the page behind an [Offer].
 type Offering struct {
-	Wait   *Wait // its State is that of this instant
+	Wait   *Wait // with its current State
 	Person Person
 }
 
-// FollowOffer returns what a link in an offer leads to and changes nothing. If the wait or the
-// reader does not (or no longer) exist, it returns [ErrNotFound].
+// FollowOffer returns the content of the page behind an offer link and changes nothing. If the wait
+// or the reader does not (or no longer) exist, it returns [ErrNotFound].
 func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
 	p, by, err := s.user(ctx, o.UserID)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Service) FollowOffer(ctx context.Context, o Offer) (*Offering, error) {
 	return &Offering{Wait: w, Person: p}, nil
 }
 
-// AnswerOffer accepts or declines what is offered, as the reader of the link, and returns what the
-// link then leads to. answered is false if nothing is offered, and then nothing has changed. See
+// AnswerOffer accepts or declines the offer as the reader of the link, and returns the content of
+// the page after it. answered is false if there is no open offer; nothing has changed then. See
 // [Service.Accept] for the errors of accepting.
 func (s *Service) AnswerOffer(ctx context.Context, o Offer, accept bool) (offering *Offering, answered bool, err error) {
 	seen, err := s.FollowOffer(ctx, o)

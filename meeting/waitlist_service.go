@@ -25,9 +25,9 @@ func (s *Service) BookOrWait(ctx context.Context, by Actor, f Fields, until *clo
 	return nil, w, err
 }
 
-// Join puts a person on the waiting list for rooms that are taken. The rules are checked now, and
-// again when the person is next. until is when the wait ends, local ones in the meeting's zone; nil
-// means the start. If the rooms are free, the person is next at once.
+// Join adds a person to the waiting list for rooms that are taken. Policies are checked now, and
+// again when the person is next. until is the end of the wait, with local times in the meeting's
+// zone; nil means the start. If the rooms are free, the person is served at once.
 func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Time) (*Wait, error) {
 	at := s.clock()
 	if f.Override != nil {
@@ -63,11 +63,11 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 		return nil, err
 	}
 	s.scheduler.Schedule(ctx, w.Messages()...)
-	s.freed(ctx, w.Wants) // while it joined something may have become free
+	s.freed(ctx, w.Wants) // something may have become free meanwhile
 	return w, nil
 }
 
-// waitsAllowed returns the check of how many waiting lists a person is on already.
+// waitsAllowed returns a check of the person's number of waiting lists.
 func waitsAllowed(l policy.Limits) func(open int) error {
 	return func(open int) error {
 		if l.MaxWaits == 0 || open < l.MaxWaits {
@@ -126,7 +126,7 @@ func (s *Service) Waits(ctx context.Context, by Actor, q WaitQuery, p Page) (ws 
 	return ws, next, nil
 }
 
-// Leave removes a wait from the list. Rooms that were held for it go to the next person.
+// Leave ends a wait. Rooms that were held for it go to the next person.
 func (s *Service) Leave(ctx context.Context, by Actor, id int64, ifMatch *int64) error {
 	_, err := s.withdraw(ctx, by, id, ifMatch, "leave", Waiting, Offered)
 	return err
@@ -162,8 +162,8 @@ func (w *Wait) in(at time.Time, what string, states ...WaitState) error {
 	return nil
 }
 
-// Accept books what was offered. It reports a rule or a quota that is now in the way, and the offer
-// then stays open until its end.
+// Accept books what was offered. If a policy or quota now prevents the booking, it returns the
+// violation, and the offer stays open until its end.
 func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64) (*Wait, error) {
 	w, err := s.WaitOf(ctx, by, id)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Service) Accept(ctx context.Context, by Actor, id int64, ifMatch *int64
 	})
 }
 
-// servedAtOnce bounds how many waits are served in one transaction.
+// servedAtOnce limits how many waits are served in one transaction.
 const servedAtOnce = 500
 
 // Look serves the waiting lists of rooms with what is free, in the order in which people joined. A
@@ -197,7 +197,7 @@ func (s *Service) Look(ctx context.Context, rooms ...int64) error {
 			if err := s.serveAll(ctx, turn); err != nil {
 				return err
 			}
-			continue // with those who came later and want what is still free
+			continue // with later waits that want what is still free
 		}
 		if len(line) < servedAtOnce {
 			return nil
@@ -206,8 +206,8 @@ func (s *Service) Look(ctx context.Context, rooms ...int64) error {
 	}
 }
 
-// firstOf are the waits of a line that want nothing which one before them wants too. It leaves out
-// those that were tried and adds the others to them.
+// firstOf returns the waits that conflict with no earlier one. It skips waits that were tried and
+// adds the others to them.
 func firstOf(line []*Wait, tried map[int64]bool) []*Wait {
 	wanted := map[int64][]clock.Slot{} // by room
 	var first []*Wait
@@ -247,7 +247,7 @@ func (s *Service) serveAll(ctx context.Context, ws []*Wait) error {
 	return s.serveAll(ctx, ws[len(ws)/2:])
 }
 
-// serveTogether books for those who wait, or makes offers, all in one transaction.
+// serveTogether books or offers what each wait wants, all in one transaction.
 func (s *Service) serveTogether(ctx context.Context, ws []*Wait) error {
 	known, err := s.lookUpWaits(ctx, ws)
 	if err != nil {
@@ -275,13 +275,13 @@ func (s *Service) serveTogether(ctx context.Context, ws []*Wait) error {
 	}
 	return s.updateWaits(ctx, slices.Collect(maps.Keys(serve)), func(w *Wait) (*Meeting, bool, error) {
 		if w.in(at, "give", Waiting) != nil {
-			return nil, false, nil // served by somebody else, withdrawn, or its time is over
+			return nil, false, nil // already served or ended
 		}
 		return serve[w.ID](w), true, nil
 	})
 }
 
-// turnOf checks a wait by the rules as they are now, and makes its meeting unless it is to be offered.
+// turnOf checks a wait by the current policies, and creates its meeting unless it is to be offered.
 func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Actor, offer bool, at time.Time) (*Meeting, error) {
 	owner, there := known.owners[w.Person.UserID]
 	if !there {
@@ -302,14 +302,14 @@ func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Acto
 	return Book(terms, plan, owner, at), nil
 }
 
-// waitsKnown is what waits refer to, looked up for all of them at once.
+// waitsKnown holds what several waits refer to, looked up at once.
 type waitsKnown struct {
 	known
 	byID   map[int64]*Room
-	owners map[int64]Actor // without those whose account is disabled
+	owners map[int64]Actor // without disabled accounts
 }
 
-// of is what one of them refers to.
+// of returns what one wait refers to.
 func (k waitsKnown) of(w *Wait) known {
 	its := k.known
 	for _, id := range w.Wished.RoomIDs {
@@ -396,14 +396,14 @@ func (s *Service) serve(ctx context.Context, id int64) error {
 		})
 	}
 	_, taken := errors.AsType[*ConflictError](err)
-	_, over := errors.AsType[*StateError](err) // served by somebody else, withdrawn, or its time is over
+	_, over := errors.AsType[*StateError](err) // already served or ended
 	if taken || over || errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// errInactive says that the account of the person who waits was disabled.
+// errInactive is returned if the account of the waiting person was disabled.
 var errInactive = errors.New("the account is disabled")
 
 // refusal returns why a person who waited cannot have what became free; empty: another failure.
@@ -442,13 +442,13 @@ func (s *Service) give(ctx context.Context, w *Wait, by Actor, may func(*Wait, t
 			return new(*m), nil
 		})
 		if errors.Is(err, ErrRoomsChanged) && ctx.Err() == nil {
-			continue // each time a blackout or a setting of a room changed
+			continue // retry when a blackout or a setting of a room changed
 		}
 		return given, err
 	}
 }
 
-// meetingFor makes the meeting that somebody waits for, by the rules as they are now.
+// meetingFor returns the meeting that a person waits for, checked by the current policies.
 func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Time) (*Meeting, error) {
 	owner, terms, err := s.currentTerms(ctx, w, at)
 	if err != nil {
@@ -511,7 +511,7 @@ func (s *Service) ExpireWaits(ctx context.Context, refs ...Ref) ([]Outcome, erro
 	named := make(map[int64][]int, len(refs))
 	for i, ref := range refs {
 		named[ref.ID] = append(named[ref.ID], i)
-		outcomes[i] = Stale // unless it is there
+		outcomes[i] = Stale // unless it exists
 	}
 	err := s.updateWaits(ctx, idsOfRefs(refs), func(w *Wait) (_ *Meeting, changed bool, _ error) {
 		open := w.open()
@@ -546,7 +546,7 @@ func (s *Service) updateWaits(ctx context.Context, ids []int64, fn func(*Wait) (
 	notices, err := s.store.UpdateWaits(ctx, ids, func(w *Wait) (*Meeting, bool, error) {
 		taken := step{was: w.State, before: w.Messages(), w: w}
 		m, changed, err := fn(w)
-		delete(steps, w.ID) // of another try
+		delete(steps, w.ID) // of an earlier attempt
 		if changed {
 			taken.m = m
 			steps[w.ID] = taken

@@ -15,22 +15,22 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Governments change the rules of time zones. A meeting is stored as an instant, so it would then
-// take place when clocks show another time than people agreed on. The meeting keeps what clocks
-// showed ([Meeting.Shown]); what differs is found, and moved if an admin wants it.
+// Governments change the rules of time zones. A meeting is stored as an instant, so after such a
+// change it would take place at another local time than agreed. The meeting keeps its local times
+// ([Meeting.Shown]). Meetings that differ are listed, and moved if an admin wants that.
 
-// ReasonZoneRules is the reason in the history of a meeting that moved since the rules of its
-// zone had changed.
+// ReasonZoneRules is the reason in history for a move after the rules of the meeting's zone
+// changed.
 const ReasonZoneRules = "zone_rules"
 
-// ZoneShift is a coming meeting at which clocks show another time than when it was booked.
+// ZoneShift is a coming meeting whose local time is no longer the booked one.
 type ZoneShift struct {
 	Meeting *Meeting
-	To      clock.Slot // when clocks show that time by the present rules; zero: nobody knows
-	// Obstacle is why it stays where it is: [ReasonTaken], "in_past" or "unknown_timezone"; empty:
-	// nothing is in the way.
+	To      clock.Slot // slot of the booked local time by the present rules; zero: unknown
+	// Obstacle is why the meeting cannot move: [ReasonTaken], "in_past" or "unknown_timezone";
+	// empty: it can.
 	Obstacle  string
-	Conflicts []Occupancy // what takes its rooms
+	Conflicts []Occupancy // occupancies of its rooms
 
 	original time.Time // of a date of a series
 }
@@ -38,7 +38,7 @@ type ZoneShift struct {
 // moves reports whether the meeting can move and is not there yet.
 func (z *ZoneShift) moves() bool { return z.Obstacle == "" && !z.To.Equal(z.Meeting.Slot) }
 
-// NoteClocks notes what clocks show at meetings that an earlier version booked.
+// NoteClocks stores the local times of meetings that an earlier version booked.
 func (s *Service) NoteClocks(ctx context.Context) error {
 	series := map[int64]*Series{}
 	for last := ID(0); ; {
@@ -75,11 +75,11 @@ func (s *Service) seriesOf(ctx context.Context, m *Meeting, known map[int64]*Ser
 	return of, err
 }
 
-// rulesFrom and rulesTo bound the changes of clocks that count as the rules of a zone: those of
-// the past move nothing.
+// rulesFrom and rulesTo limit the clock changes that count as the rules of a zone: past ones move
+// no meeting.
 var rulesFrom, rulesTo = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// rulesHash is the same for the same changes of clocks.
+// rulesHash is equal for equal clock changes.
 func rulesHash(loc *time.Location) string {
 	h := sha256.New()
 	last := -1 << 31
@@ -93,7 +93,7 @@ func rulesHash(loc *time.Location) string {
 		if next.IsZero() {
 			break
 		}
-		if !next.After(at) { // by the last rule of a zone they may be those of the year before
+		if !next.After(at) { // the last rule of a zone may return changes of the year before
 			next = at.Add(time.Hour)
 		}
 		at = next
@@ -101,9 +101,9 @@ func rulesHash(loc *time.Location) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// WatchZones compares the rules of the zones in use with those of the last time and with what
-// clocks showed when meetings were booked. It returns the zones whose rules changed since all
-// meetings were where they should be, and those that are unknown on this machine.
+// WatchZones compares the rules of the zones in use with those of the last call and with the local
+// times of booked meetings. It returns the zones whose rules changed since all meetings were at
+// their local times, and those that are unknown on this machine.
 func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, err error) {
 	names, err := s.store.BookedZones(ctx, s.clock())
 	if err != nil {
@@ -150,21 +150,22 @@ func (s *Service) WatchZones(ctx context.Context) (changed, unknown []string, er
 	return changed, unknown, err
 }
 
-// ChangedZones are those whose rules changed since all their meetings were where they should be.
+// ChangedZones returns the zones whose rules changed since all their meetings were at their local
+// times.
 func (s *Service) ChangedZones(ctx context.Context) ([]ZoneRules, error) {
 	all, err := s.store.ZoneRules(ctx)
 	return slices.DeleteFunc(all, func(r ZoneRules) bool { return r.ChangedAt.IsZero() }), err
 }
 
-// CheckZones finds the coming meetings that the present rules of their zones would move. It
+// CheckZones returns the coming meetings that the present rules of their zones would move. It
 // writes nothing.
 func (s *Service) CheckZones(ctx context.Context) ([]*ZoneShift, error) {
 	shifts, err := s.zoneShifts(ctx)
 	return slices.DeleteFunc(shifts, func(z *ZoneShift) bool { return z.Obstacle == "" && !z.moves() }), err
 }
 
-// zoneShifts are the meetings that would move, and dates of series that stay while their original
-// start moves.
+// zoneShifts returns the meetings that would move, and dates of series whose original start alone
+// would move.
 func (s *Service) zoneShifts(ctx context.Context) ([]*ZoneShift, error) {
 	at := s.clock()
 	q := MeetingQuery{From: at, Statuses: []Status{Pending, Confirmed}, Now: at}
@@ -194,7 +195,7 @@ func (s *Service) zoneShifts(ctx context.Context) ([]*ZoneShift, error) {
 	return shifts, s.obstruct(ctx, shifts)
 }
 
-// zoneShift is nil for a meeting that is where it should be.
+// zoneShift returns nil for a meeting at its local time.
 func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
 	zone, err := fault.StoredZone(m.Timezone)
 	if err != nil {
@@ -223,8 +224,8 @@ func (m *Meeting) zoneShift(of *Series, at time.Time) *ZoneShift {
 	return z
 }
 
-// byClocks is the instant at which clocks show what they showed at another one: that one, if they
-// still do.
+// byClocks returns the instant of a local time that another instant had, which may be the same
+// instant.
 func byClocks(at, shown time.Time, zone *time.Location) time.Time {
 	if shown.IsZero() || clock.Wall(at, zone).Equal(shown) {
 		return at
@@ -232,7 +233,7 @@ func byClocks(at, shown time.Time, zone *time.Location) time.Time {
 	return clock.InstantOrShift(shown, zone)
 }
 
-// occupied is what the meeting would take of rooms.
+// occupied returns what the meeting would take of its rooms.
 func (z *ZoneShift) occupied() []Occupancy {
 	os := slices.Clone(z.Meeting.Occupied)
 	for i := range os {
@@ -242,8 +243,8 @@ func (z *ZoneShift) occupied() []Occupancy {
 	return os
 }
 
-// obstruct finds which of the meetings cannot move since others have their rooms. One that stays
-// is in the way of others, so it is done again until nothing changes.
+// obstruct finds the meetings that cannot move because their rooms are taken. A meeting that stays
+// can block others, so obstruct repeats until nothing changes.
 func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 	for settled := false; !settled; {
 		settled = true
@@ -280,7 +281,7 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 		last := -1
 		for _, i := range order {
 			o := plannedDate[i]
-			if last >= 0 && plannedDate[last].RoomID == o.RoomID && plannedDate[last].Slot.Overlaps(o.Slot) { // of two that meet the later stays
+			if last >= 0 && plannedDate[last].RoomID == o.RoomID && plannedDate[last].Slot.Overlaps(o.Slot) { // of two that overlap, the later one stays
 				of[i].Obstacle, settled = ReasonTaken, false
 				of[i].Conflicts = append(of[i].Conflicts, plannedDate[last])
 				continue
@@ -291,9 +292,9 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 	return nil
 }
 
-// RebaseZones moves upcoming meetings so that local clocks show the same times as when they were
-// booked. It notifies people as for any change of time. Meetings that depend on each other move in
-// one transaction. It returns what moved, and what could not move with what is in its way.
+// RebaseZones moves upcoming meetings back to their booked local times. It notifies people as for
+// any change of time. Meetings that depend on each other move in one transaction. It returns the
+// meetings that moved, and those that could not, with the reasons.
 func (s *Service) RebaseZones(ctx context.Context) (moved, left []*ZoneShift, err error) {
 	by := Actor{Kind: ActorSystem, Name: "zones"}
 	for try := 1; ; try++ {
@@ -307,7 +308,7 @@ func (s *Service) RebaseZones(ctx context.Context) (moved, left []*ZoneShift, er
 			_, taken := errors.AsType[*ConflictError](err)
 			switch {
 			case taken || errors.Is(err, ErrOutdated):
-				outdated = true // somebody was quicker
+				outdated = true // a concurrent change came first
 			case err != nil:
 				return moved, nil, err
 			default:
@@ -329,7 +330,7 @@ func (s *Service) RebaseZones(ctx context.Context) (moved, left []*ZoneShift, er
 	}
 }
 
-// settleZones notes that no meeting is left where old rules had it.
+// settleZones records that no meeting is left at its time by old rules.
 func (s *Service) settleZones(ctx context.Context) error {
 	changed, err := s.ChangedZones(ctx)
 	if err != nil || len(changed) == 0 {
@@ -341,10 +342,10 @@ func (s *Service) settleZones(ctx context.Context) error {
 	return s.store.SaveZoneRules(ctx, changed)
 }
 
-// independent parts of shifts share neither rooms nor series.
+// independent groups shifts that share rooms or series.
 func independent(shifts []*ZoneShift) [][]*ZoneShift {
 	var parts [][]*ZoneShift
-	part := map[string]int{} // of a room or a series
+	part := map[string]int{} // by room or series
 	for _, z := range shifts {
 		if z.Obstacle != "" {
 			continue
@@ -452,7 +453,7 @@ func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShif
 	return e.change, nil
 }
 
-// moved is the meeting where it should be.
+// moved returns the meeting at its local time.
 func (z *ZoneShift) moved(by Actor, at time.Time) *Meeting {
 	m := snapshotOf(z.Meeting)
 	m.OriginalStart, m.UpdatedAt = z.original, at

@@ -2,7 +2,7 @@ package meeting
 
 import "punctual/account/fault"
 
-// unknownZone refuses to calculate with a stored time zone that the zone data have lost.
+// unknownZone returns the error for a stored time zone that the zone data no longer contain.
 func (s *Service) unknownZone(name string) error {
 	s.logUnknown(name)
 	return fault.Invalid("timezone", "unknown_timezone", "must be a known time zone: %q is unknown on this server", name)
