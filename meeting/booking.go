@@ -46,6 +46,9 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if err != nil {
 		return nil, err
 	}
+	if err := f.authorizeOrganizer(by, by.person(), known, known.rooms); err != nil {
+		return nil, err
+	}
 	terms, err := f.terms(nil, known)
 	if err != nil {
 		return nil, err
@@ -112,8 +115,11 @@ func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 
 // revise applies the fields to a meeting, or returns errUnchanged.
 func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Settings, c changing) error {
-	if !by.MayEdit(m) || f.Override != nil && !by.rules() {
+	if !by.MayEdit(m) && !f.namesOnlyOrganizer() || f.Override != nil && !by.rules() {
 		return ErrForbidden
+	}
+	if err := f.authorizeOrganizer(by, m.Organizer, c.known, c.known.rooms); err != nil {
+		return err
 	}
 	if err := checkVersion(ifMatch, m.Version); err != nil {
 		return err
@@ -329,6 +335,9 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 		if err = s.withBlackouts(ctx, k.rooms, s.clock()); err != nil {
 			return k, err
 		}
+	}
+	if k.organizer, err = s.lookUpOrganizer(ctx, f); err != nil {
+		return k, err
 	}
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
 		return k, nil

@@ -38,7 +38,8 @@ type Fields struct {
 	// default of a booking without Reminders.
 	DefaultReminders bool
 	Visibility       *Visibility
-	Override         *Override // from an admin; nil: none. Only its Reason is read
+	Organizer        *OrganizerRef // for whom to book; nil: the user who books, or in a change as it is
+	Override         *Override     // from an admin; nil: none. Only its Reason is read
 
 	Faults []Fault // found while decoding; reported together with the others
 
@@ -63,6 +64,7 @@ type known struct {
 	people    map[string]Person // users by lower-case email
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
+	organizer Person            // that the fields name; without UserID: nobody, or an unknown user
 
 	starts map[int64]time.Time // local starts of the meetings of a series, by original start
 }
@@ -75,7 +77,7 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 		t = Terms{
 			Placed: t.Placed, Title: base.Title, Description: base.Description, Slot: base.Slot, Timezone: base.Timezone,
 			Attendees: base.Attendees, Reminders: base.Reminders, DefaultReminders: base.DefaultReminders,
-			Visibility: base.Visibility,
+			Visibility: base.Visibility, Organizer: base.Organizer,
 		}
 	} else {
 		t.Visibility = Public
@@ -88,6 +90,7 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 		t.Attendees = f.attendees(base, k.people, &found)
 	}
 	f.reminders(&t, k, &found)
+	f.organizer(&t, k, &found)
 	f.override(&found)
 	return t, fault.Merge(f.Faults, found).Err()
 }

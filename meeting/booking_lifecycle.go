@@ -18,6 +18,7 @@ type Terms struct {
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
+	Organizer          Person    // without UserID: the user who books, or in a change as it is
 	Override           *Override // of the room policies; nil: none
 
 	Turn *Turn // set if the booking comes from the waiting list
@@ -30,10 +31,15 @@ type Terms struct {
 // Book creates a meeting from checked terms. It is confirmed at once unless one of its rooms needs
 // approval by someone other than the user who books.
 func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
+	if t.Organizer.UserID == 0 {
+		t.Organizer = by.person()
+	}
 	m := &Meeting{
-		Organizer:       Person{UserID: by.ID, Email: by.Email, Name: by.Name},
 		ScheduleVersion: 1,
 		CreatedAt:       at,
+	}
+	if t.Organizer.UserID != by.ID {
+		m.bookedBy = by.Name
 	}
 	m.set(t, at)
 	m.noteClocks(nil)
@@ -47,6 +53,9 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 		first = Pending
 	}
 	created.Changes = turned("", first, created.Changes)
+	if m.bookedBy != "" {
+		created.Changes["organizer"] = Change{To: m.Organizer.label()}
+	}
 	m.record(created)
 	m.takeOverride(t.Override)
 	if agreed {
@@ -54,6 +63,9 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+		if m.bookedBy != "" {
+			m.notifyOrganizer(NoticeInvitation, by, at)
+		}
 	}
 	return m
 }
@@ -101,7 +113,7 @@ func (m *Meeting) settle(plan ApprovalPlan, rooms []*Room, before *Meeting, by A
 // before the change; nil: it is new.
 func (m *Meeting) occupy(rooms []*Room, before *Meeting) {
 	m.Occupied = before.keeping(m.occupancies(rooms), m.Slot)
-	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, before)
+	m.claims = claims(m.Organizer.UserID, rooms, m.Slot, before.heldBy(m.Organizer))
 	if r := m.Request; r != nil && r.Change != nil { // it holds only what the meeting does not hold already
 		held, c := *r, *r.Change
 		c.Held = beyond(c.Held, m.Occupied)
@@ -205,6 +217,9 @@ func (m *Meeting) Revise(t Terms, plan ApprovalPlan, by Actor, at time.Time) (ch
 		if move != nil {
 			m.requestMove(move, plan, t.Rooms, changes, by, at)
 		}
+		if concerns(changes, "organizer") {
+			m.claimForOrganizer(t.Rooms)
+		}
 	}
 	m.noteClocks(&before)
 	m.takeOverride(t.Override)
@@ -253,13 +268,20 @@ func (m *Meeting) recordRevision(changes map[string]Change, was Status, override
 // notifyRevision notifies the people whom a change concerns.
 func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by Actor, at time.Time) {
 	wasOn, isOn := before.Status != Pending, m.Status != Pending
-	if concerns(changes, "title", "description", "start", "end", "room_ids") {
+	if concerns(changes, "title", "description", "start", "end", "room_ids") && !concerns(changes, "organizer") {
 		m.notifyOrganizer(NoticeChange, by, at)
+	}
+	handedOver := concerns(changes, "organizer")
+	if handedOver {
+		m.notifyHandover(before, by, at)
 	}
 	switch {
 	case wasOn && isOn:
 		stay, added, removed := split(before.Attendees, m.Attendees)
-		if concerns(changes, "title", "description", "start", "end", "room_ids") {
+		if handedOver { // who organizes now, or did, was notified
+			stay = slices.DeleteFunc(stay, func(a Attendee) bool { return a.UserID == m.Organizer.UserID || a.UserID == before.Organizer.UserID })
+		}
+		if handedOver || concerns(changes, "title", "description", "start", "end", "room_ids") {
 			m.notifyAttendees(NoticeChange, stay, by, at)
 		}
 		m.notifyAttendees(NoticeInvitation, added, by, at)
@@ -302,6 +324,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.Attendees = t.Attendees
 	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
 	m.Visibility = t.Visibility
+	m.Organizer = t.organizer(m)
 	m.UpdatedAt = at
 	m.checked = m.checked[:0:0]
 	for _, r := range t.Rooms {
@@ -327,6 +350,8 @@ func (m *Meeting) compare(t Terms) map[string]Change {
 	note("reminders", m.DefaultReminders != t.DefaultReminders || !SameReminders(m.Reminders, t.Reminders),
 		reminderTexts(m.Reminders), reminderTexts(t.Reminders))
 	note("visibility", m.Visibility != t.Visibility, m.Visibility, t.Visibility)
+	to := t.organizer(m)
+	note("organizer", m.Organizer.UserID != to.UserID, m.Organizer.label(), to.label())
 	return changes
 }
 

@@ -28,7 +28,7 @@ func (t *Terms) accept(violations []Fault, o *Override) error {
 func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
 	violations := t.violations(nil, s.conf().Limits, at)
 	if len(violations) > 0 || o != nil {
-		quotas, err := s.overQuota(ctx, by.ID, t, nil)
+		quotas, err := s.overQuota(ctx, cmp.Or(t.Organizer.UserID, by.ID), t, nil)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k k
 	if f.Override == nil && len(t.violations(m, s.conf().Limits, at)) == 0 {
 		return nil, nil
 	}
-	return s.overQuota(ctx, m.Organizer.UserID, &t, m)
+	return s.overQuota(ctx, t.organizer(m).UserID, &t, m.heldBy(t.organizer(m)))
 }
 
 // PrepareRooms completes rooms that were just read with what policies need: their zones in force,

@@ -42,6 +42,7 @@
 //	see a meeting                all users; a private one is "Busy", without names, to all but
 //	                             its participants, the approvers of its rooms and admins
 //	book                         all users
+//	book for somebody else       admins, and approvers of all its rooms; see [OrganizerRef]
 //	change, cancel               its organizer and admins
 //	approve                      an approver of all its rooms that need approval, level by
 //	                             level, and admins

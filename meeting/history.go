@@ -167,6 +167,8 @@ type Facts struct {
 	Deadline    *time.Time `json:"deadline,omitempty"`    // of an approval request
 	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder: when the check-in window ends
 	NoShows     int        `json:"no_shows,omitempty"`    // of a release: consecutive no-shows of the series
+	BookedBy    string     `json:"booked_by,omitempty"`   // of an invitation or a request: name of the user who booked for the organizer
+	Handover    bool       `json:"handover,omitempty"`    // of an invitation: the recipient has become the organizer
 	By          string     `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
 	ByFor       []string   `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, approval reminder or escalation

@@ -74,6 +74,7 @@ type Meeting struct {
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 
+	bookedBy  string // name of the user who books it now for somebody else; empty: the organizer does
 	history   []Entry
 	notices   []Notice
 	checked   []checkedRoom  // see CheckedClosures

@@ -103,6 +103,7 @@ func (m *Meeting) facts(by Actor) Facts {
 		Rooms:       slices.Clone(m.RoomNames),
 		Organizer:   Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
 		Sequence:    m.revision(),
+		BookedBy:    m.bookedBy,
 	}
 	if by.Kind == ActorUser {
 		f.By = by.Name

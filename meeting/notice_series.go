@@ -46,7 +46,11 @@ const (
 func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	confirmed, pending := byState(ms)
 	if len(confirmed) > 0 {
-		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, persons(s.Attendees), by, at)
+		to := persons(s.Attendees)
+		if s.bookedBy != "" {
+			to = append(to, s.Organizer)
+		}
+		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, to, by, at)
 	}
 	s.askTogether(pending, by)
 }

@@ -40,7 +40,8 @@ type Series struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	notices []Notice
+	bookedBy string // see Meeting
+	notices  []Notice
 }
 
 // ReasonSeries is the reason in a meeting's history for changes of its series.
@@ -64,6 +65,7 @@ func (s *Series) terms(d recurrence.Date, rooms []*Room, defaults []Reminder) Te
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
 		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
+		Organizer: s.Organizer,
 	}
 	if s.DefaultReminders {
 		t.Reminders = defaults
@@ -76,6 +78,7 @@ func (s *Series) take(t Terms, at time.Time) {
 	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
 	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
 	s.Attendees, s.Visibility = t.Attendees, t.Visibility
+	s.Organizer = t.organizer(s.sample())
 	s.Reminders, s.DefaultReminders = t.Reminders, t.DefaultReminders
 	s.UpdatedAt = at
 }
@@ -86,7 +89,7 @@ func (s *Series) sample() *Meeting {
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
-		SeriesID: s.ID,
+		SeriesID: s.ID, bookedBy: s.bookedBy,
 	}
 }
 

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,9 +14,12 @@ import (
 // places tracks which rooms and quotas the dates of a plan use.
 type places struct {
 	holds   map[int64][]holding    // by room
-	counted map[int64][]holding    // by room with a quota, 0 for all rooms: without buffers
-	others  map[int64][]clock.Slot // by room with a quota, 0 for all rooms: the organizer's other use
+	counted map[quota][]holding    // without buffers
+	others  map[quota][]clock.Slot // the user's other use
 }
+
+// quota is one user's quota of a room; roomID 0: of all rooms.
+type quota struct{ userID, roomID int64 }
 
 // holding is one date's use of a room.
 type holding struct {
@@ -24,7 +28,7 @@ type holding struct {
 }
 
 func newPlaces() places {
-	return places{holds: map[int64][]holding{}, counted: map[int64][]holding{}, others: map[int64][]clock.Slot{}}
+	return places{holds: map[int64][]holding{}, counted: map[quota][]holding{}, others: map[quota][]clock.Slot{}}
 }
 
 // distribute resolves conflicts between dates of the plan, about a room or the rest of a quota. An
@@ -92,16 +96,19 @@ func (p *planner) take(w *plannedDate) {
 // count a date for the quota of the room, and for the limits of a person in all rooms.
 func (p *planner) count(roomID int64, slot clock.Slot, w *plannedDate) {
 	for _, id := range []int64{roomID, 0} {
-		p.counted[id] = append(p.counted[id], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
+		q := quota{p.organizerOf(w), id}
+		p.counted[q] = append(p.counted[q], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
 	}
 }
 
 // leave removes the recorded use of a date.
 func (p *planner) leave(w *plannedDate) {
-	for _, all := range []map[int64][]holding{p.holds, p.counted} {
-		for room := range all {
-			all[room] = slices.DeleteFunc(all[room], func(h holding) bool { return h.by == w })
-		}
+	of := func(h holding) bool { return h.by == w }
+	for room := range p.holds {
+		p.holds[room] = slices.DeleteFunc(p.holds[room], of)
+	}
+	for q := range p.counted {
+		p.counted[q] = slices.DeleteFunc(p.counted[q], of)
 	}
 }
 
@@ -141,21 +148,18 @@ func (p *planner) checkQuotas(ctx context.Context, w *plannedDate, dates []*plan
 // exceeded returns the quotas that the date would exceed in the rooms, counted as when it is saved:
 // earlier dates of the plan count, a request that holds nothing does not.
 func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) ([]Fault, error) {
-	organizer, moves := p.by.ID, w.base != nil && w.base.Status == Confirmed
-	if w.base != nil {
-		organizer = w.base.Organizer.UserID
-	}
+	organizer, moves := p.organizerOf(w), w.base != nil && w.base.Status == Confirmed
 	if p.waits(rooms) && !p.conf.HoldPending && !moves {
 		return nil, nil
 	}
 	var over []Fault
-	for _, c := range claims(organizer, rooms, w.terms.Slot, w.base) {
+	for _, c := range claims(organizer, rooms, w.terms.Slot, w.base.heldBy(Person{UserID: organizer})) {
 		used, err := p.used(ctx, c, dates)
 		if err != nil {
 			return nil, err
 		}
 		used = slices.Clone(used)
-		for _, h := range p.counted[c.RoomID] {
+		for _, h := range p.counted[quota{c.UserID, c.RoomID}] {
 			if h.by != w {
 				used = append(used, h.Slot)
 			}
@@ -165,10 +169,13 @@ func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, d
 	return over, nil
 }
 
+// organizerOf returns the user whose quotas the date uses.
+func (p *planner) organizerOf(w *plannedDate) int64 { return cmp.Or(w.terms.Organizer.UserID, p.by.ID) }
+
 // used returns the claimant's use of the room around all dates, without meetings that move or are
 // removed.
 func (p *planner) used(ctx context.Context, c policy.Claim, dates []*plannedDate) ([]clock.Slot, error) {
-	if used, ok := p.others[c.RoomID]; ok {
+	if used, ok := p.others[quota{c.UserID, c.RoomID}]; ok {
 		return used, nil
 	}
 	const period = 32 * 24 * time.Hour // no quota has a longer period
@@ -188,6 +195,6 @@ func (p *planner) used(ctx context.Context, c policy.Claim, dates []*plannedDate
 			}
 		}
 	}
-	p.others[c.RoomID] = used
+	p.others[quota{c.UserID, c.RoomID}] = used
 	return used, nil
 }

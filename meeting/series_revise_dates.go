@@ -151,7 +151,7 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 
 // sameAs reports whether the meeting equals the series' content for that date.
 func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
-	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility &&
+	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility && m.Organizer.UserID == s.Organizer.UserID &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
 }
@@ -167,12 +167,15 @@ func (m *Meeting) isAt(d recurrence.Date, s *Series) bool {
 func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Date, after clock.Slot, plannedDate []*Room, rooms map[int64]*Room) Terms {
 	t := Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
-		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility,
+		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility, Organizer: m.Organizer,
 	}
 	follow(&t.Title, was.Title, target.Title)
 	follow(&t.Description, was.Description, target.Description)
 	follow(&t.Timezone, was.Timezone, target.Timezone)
 	follow(&t.Visibility, was.Visibility, target.Visibility)
+	if m.Organizer.UserID == was.Organizer.UserID {
+		t.Organizer = target.Organizer
+	}
 	timed, placed := m.isAt(before, was), slices.Equal(m.RoomIDs, was.RoomIDs)
 	if m.leftBehind() { // it differs because the series has moved already
 		timed = timed || e.fields.Start != nil || e.fields.End != nil

@@ -38,7 +38,7 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	if err != nil {
 		return nil, err
 	}
-	if !by.MayEdit(series.sample()) {
+	if !by.MayEdit(series.sample()) && !f.namesOnlyOrganizer() {
 		return nil, s.refuse(ctx, by, series)
 	}
 	if err := checkVersion(ifMatch, series.Version); err != nil {
@@ -124,6 +124,9 @@ func (e *revision) plan(ctx context.Context) error {
 	was := target.clone() // the target before the change
 	known, err := e.lookUp(ctx, &e.fields.Fields, target.sample())
 	if err != nil {
+		return err
+	}
+	if err := e.fields.authorizeOrganizer(e.by, target.Organizer, known, known.rooms); err != nil {
 		return err
 	}
 	known.starts = map[int64]time.Time{}
@@ -307,7 +310,7 @@ func (e *revision) touched(was, target *Series) bool {
 	same := was.Title == target.Title && was.Description == target.Description && was.Timezone == target.Timezone &&
 		was.Start.Equal(target.Start) && was.End.Equal(target.End) && was.Rule.String() == target.Rule.String() &&
 		slices.Equal(was.ExDates, target.ExDates) && slices.Equal(was.RDates, target.RDates) && slices.Equal(was.RoomIDs, target.RoomIDs) &&
-		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility &&
+		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility && was.Organizer.UserID == target.Organizer.UserID &&
 		was.DefaultReminders == target.DefaultReminders && SameReminders(was.Reminders, target.Reminders)
 	return !same
 }

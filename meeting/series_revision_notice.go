@@ -24,6 +24,8 @@ func (e *revision) notifyChange(was, first, target *Series) {
 	more := func(*Facts) {}
 	calendar := append(slices.Clone(stayed), confirmed...)
 	everybody := append([]Person{e.before.Organizer}, persons(stay)...)
+	handedOver := was.Organizer.UserID != target.Organizer.UserID
+	visible = visible || handedOver
 	if first != target || e.moved {
 		everybody = append(everybody, e.single()...)
 	}
@@ -43,6 +45,11 @@ func (e *revision) notifyChange(was, first, target *Series) {
 	case visible:
 		change := seriesNotice{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
 		target.notify(change, everybody, e.by, e.at)
+		if handedOver {
+			target.record(change, []Person{was.Organizer}, e.by, e.at)
+			take := seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: calendar, more: func(f *Facts) { f.Handover = true }}
+			target.record(take, []Person{target.Organizer}, e.by, e.at)
+		}
 		if first == target && len(e.gone) > 0 {
 			comes := func(p Person) bool { return len(change.of(target, p).dates) > 0 }
 			e.cancelled(first, e.gone, "", slices.DeleteFunc(persons(stay), comes))

@@ -158,12 +158,16 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	if err != nil {
 		return nil, nil, err
 	}
-	series := &Series{
-		Organizer: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, CreatedAt: p.at,
+	if err := f.authorizeOrganizer(p.by, by.person(), known, known.rooms); err != nil {
+		return nil, nil, err
 	}
+	series := &Series{Organizer: by.person(), CreatedAt: p.at}
 	terms, err := f.apply(series, known, p.conf.Limits, p.at)
 	if err != nil {
 		return nil, nil, err
+	}
+	if series.Organizer.UserID != by.ID {
+		series.bookedBy = by.Name
 	}
 	p.onConflict = f.OnConflict
 	var dates []*plannedDate

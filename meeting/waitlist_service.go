@@ -33,6 +33,9 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 	if f.Override != nil {
 		return nil, fault.Invalid("override", "not_allowed", "must not be set together with wait")
 	}
+	if f.Organizer != nil {
+		return nil, fault.Invalid(f.Organizer.location(), "not_allowed", "must not be set together with wait")
+	}
 	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err

@@ -201,3 +201,77 @@ func TestLanguages(t *testing.T) {
 		wantNothingTwice(t, mail)
 	})
 }
+
+// TestBookingForOthers: the organizer is somebody else in every respect, in both databases.
+func TestBookingForOthers(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		mona := admin.NewUser(t, "Mona", "manager")
+		lab := admin.NewRoom(t, "Lab", with{"approval": with{"required": true, "approver_ids": []int64{mona.User.ID}},
+			"policy": with{"quota": with{"per": "day", "count": 1}}})
+		desk := admin.NewRoom(t, "Desk")
+		start := inSeconds(3600)
+		book := func(room int64, hours int, fields with) with {
+			at := start.Add(time.Duration(hours) * time.Hour)
+			return testenv.Booking(at, at.Add(time.Hour), []int64{room}, fields)
+		}
+		m := mona.Book(t, book(lab.ID, 0, with{"organizer_email": "ALICE@example.org"}))
+		if m.Organizer.ID != alice.User.ID || m.Status != "confirmed" {
+			t.Errorf("%s for %s, want confirmed for Alice", m.Status, m.Organizer.Name)
+		}
+		if h := alice.History(t, m.ID); h[0].Actor.Name != "Mona" || h[0].Changes["organizer"].To != "alice@example.org" {
+			t.Errorf("history %+v", h[0])
+		}
+		if n := admin.Notifications(t, m.ID); len(n) != 1 || n[0].Address != "alice@example.org" || n[0].Kind != "invitation" {
+			t.Errorf("notifications %+v", n)
+		}
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", m.ID), with{"title": "Mine"}, nil)
+		admin.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(lab.ID, 1, with{"organizer_id": alice.User.ID}))
+		for _, refused := range []struct {
+			by   *testenv.Client
+			body with
+		}{{bob, book(desk.ID, 2, with{"organizer_id": alice.User.ID})}, {mona, book(desk.ID, 2, with{"organizer_id": alice.User.ID})}} {
+			refused.by.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, "/meetings", refused.body)
+		}
+		bob.Book(t, book(desk.ID, 2, with{"organizer_id": bob.User.ID}))
+		for field, body := range map[string]with{
+			"body.organizer_id":    {"organizer_id": 4711},
+			"body.organizer_email": {"organizer_email": "nobody\x00@example.org"},
+		} {
+			p := admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", book(desk.ID, 3, body))
+			if len(p.Errors) != 1 || p.Errors[0].Location != field || p.Errors[0].Code != "unknown_user" {
+				t.Errorf("%v: %+v", body, p.Errors)
+			}
+		}
+
+		// It is handed over, which counts for the quota of the new organizer.
+		own := bob.Book(t, book(lab.ID, 4, nil))
+		admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", own.ID), with{}, nil)
+		mona.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPatch, at("/meetings/%d", own.ID), with{"organizer_id": alice.User.ID})
+		mona.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", own.ID), with{"organizer_id": mona.User.ID}, &own)
+		if own.Organizer.ID != mona.User.ID {
+			t.Errorf("the organizer is %+v, want Mona", own.Organizer)
+		}
+		if n := len(testenv.All[testenv.Meeting](t, mona, "/meetings?organizer=me")); n != 1 {
+			t.Errorf("Mona organizes %d meetings, want 1", n)
+		}
+
+		var series struct {
+			Series struct {
+				ID        int64 `json:"id"`
+				Organizer struct{ ID int64 }
+			}
+			Meetings []testenv.Meeting
+		}
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/series", book(desk.ID, 48, with{"rrule": "FREQ=DAILY;COUNT=2", "organizer_id": bob.User.ID}), &series)
+		if series.Series.Organizer.ID != bob.User.ID || series.Meetings[1].Organizer.ID != bob.User.ID {
+			t.Errorf("series %+v", series)
+		}
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/series/%d", series.Series.ID), with{"organizer_id": alice.User.ID}, &series)
+		if got := admin.Meeting(t, series.Meetings[0].ID); got.Organizer.ID != alice.User.ID {
+			t.Errorf("a date of the series belongs to %+v", got.Organizer)
+		}
+	})
+}

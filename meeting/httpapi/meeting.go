@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -224,16 +225,18 @@ func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 
 // MeetingPatch changes a meeting; what is left out stays as it is.
 type MeetingPatch struct {
-	RoomIDs     Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50 room IDs; either all rooms are booked or none"`
-	Title       Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
-	Description Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
-	Start       Field[string]          `json:"start,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T09:00:00Z"`
-	End         Field[string]          `json:"end,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T10:00:00Z"`
-	Timezone    Field[string]          `json:"timezone,omitempty" doc:"IANA time zone name for local times; null for the first room's time zone" example:"Europe/Berlin"`
-	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees"`
-	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
-	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
-	Override    *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
+	RoomIDs        Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50 room IDs; either all rooms are booked or none"`
+	Title          Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
+	Description    Field[string]          `json:"description,omitempty" doc:"At most 10,000 characters"`
+	Start          Field[string]          `json:"start,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T09:00:00Z"`
+	End            Field[string]          `json:"end,omitempty" doc:"RFC 3339 time with an offset, or local time in timezone" example:"2027-02-10T10:00:00Z"`
+	Timezone       Field[string]          `json:"timezone,omitempty" doc:"IANA time zone name for local times; null for the first room's time zone" example:"Europe/Berlin"`
+	Attendees      Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees"`
+	Reminders      Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
+	Visibility     Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+	OrganizerID    Field[int64]           `json:"organizer_id,omitempty" doc:"User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you"`
+	OrganizerEmail Field[string]          `json:"organizer_email,omitempty" doc:"Email address of that user, instead of organizer_id"`
+	Override       *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
 }
 
 // OverrideInput makes a booking pass that breaks rules.
@@ -294,8 +297,22 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 	if p.Override != nil {
 		f.Override = &meeting.Override{Reason: p.Override.Reason}
 	}
+	f.Organizer = p.organizer(&d)
 	f.Faults = d.faults
 	return f
+}
+
+// organizer is nil if the patch names none. null means the same.
+func (p MeetingPatch) organizer(d *decoder) *meeting.OrganizerRef {
+	switch id, email := p.OrganizerID.Value, strings.TrimSpace(p.OrganizerEmail.Value); {
+	case id != 0 && email != "":
+		d.add("organizer_email", "contradiction", "must not be set together with organizer_id")
+		return nil
+	case id != 0 || email != "":
+		return &meeting.OrganizerRef{UserID: id, Email: email}
+	default:
+		return nil
+	}
 }
 
 func persons(as []AttendeeInput) []meeting.Person {

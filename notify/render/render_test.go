@@ -127,6 +127,10 @@ func scenarios() []scenario {
 		add("decision-confirmed", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "confirmed", by, "Enjoy!" })
 		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
 		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
+		add("invitation-booked-for", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy = "Bo Li" })
+		add("invitation-booked-for-you", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy, f.Organizer.Email = "Bo Li", "ada@example.org" })
+		add("invitation-handover", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.By, f.Handover = "Bo Li", true })
+		add("approval-request-booked-for", notify.ApprovalRequest, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy = "Bo Li" })
 		add("invitation-answered", notify.Change, start, func(f *notify.Facts) {
 			f.By = by
 			f.Attendees[0].Response, f.Attendees[1].Response, f.Attendees[2].Response = "accepted", "tentative", "declined"

@@ -21,6 +21,9 @@ type view struct {
 	ShortTitle string
 	Where      string
 	Organizer  string
+	BookedBy   string // who booked it for the organizer; "": the organizer
+	Mine       bool   // the recipient is the organizer
+	Handover   bool   // the recipient has become the organizer
 	By         string // who changed, cancelled or decided
 	StartTime  string // 10:00
 	EndTime    string
@@ -74,6 +77,9 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		Recipient: line(n.To.Name),
 		Title:     line(f.Title),
 		Organizer: contact(f.Organizer),
+		BookedBy:  line(f.BookedBy),
+		Mine:      strings.EqualFold(n.To.Address, f.Organizer.Email),
+		Handover:  f.Handover,
 		By:        line(f.By),
 		NoShows:   f.NoShows,
 		locale:    l,

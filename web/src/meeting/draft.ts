@@ -36,6 +36,8 @@ export interface Fields {
   start: string
   endDate: string
   end: string
+  /** The user for whom to book; nobody for oneself. */
+  organizer: Person[]
   attendees: Person[]
   /** Typed but not yet entered. */
   typing: string

@@ -4,7 +4,7 @@ import { describe } from '../lib/i18n/problem'
 import { reasonText, type Reason } from './reasons'
 
 /** The form's fields, in order. "" is the form itself. */
-export const fields = ['title', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'reminders', 'override'] as const
+export const fields = ['title', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'organizer', 'reminders', 'override'] as const
 
 const fieldOf: Record<string, string> = {
   title: 'title',
@@ -19,6 +19,8 @@ const fieldOf: Record<string, string> = {
   on_conflict: 'dates',
   attendees: 'attendees',
   description: 'description',
+  organizer_id: 'organizer',
+  organizer_email: 'organizer',
   reminders: 'reminders',
   override: 'override',
 }

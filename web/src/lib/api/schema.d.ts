@@ -2297,6 +2297,13 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             */
+            organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
             /** @description At most 10 reminders; empty for none, null for the installation's defaults */
@@ -3573,6 +3580,13 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end?: string | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             */
+            organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
             /** @description At most 10 reminders; empty for none, null for the installation's defaults */
@@ -4621,6 +4635,13 @@ export interface components {
              * @enum {string|null}
              */
             on_conflict?: "fail" | "skip" | "other_room" | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             */
+            organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
             /** @description Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone */
@@ -4675,6 +4696,13 @@ export interface components {
              * @enum {string|null}
              */
             on_conflict?: "fail" | "skip" | "other_room" | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             */
+            organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
             override?: components["schemas"]["OverrideInput"];
             /** @description Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone */

@@ -18,6 +18,8 @@ const de: typeof en = {
     zone: (zone) => `Zeiten in ${zone}`,
     yours: (range) => `Bei Ihnen: ${range}`,
     free: 'Verfügbar',
+    organizer: 'Organisator',
+    organizerHint: 'Leer lassen, um für sich selbst zu buchen',
     attendees: 'Teilnehmende',
     attendeesHint: 'Namen eingeben oder mehrere E-Mail-Adressen oder Telefonnummern einfügen',
     removeAttendee: (email) => `${email} entfernen`,

@@ -16,6 +16,8 @@ export default {
     zone: (zone: string) => `Times in ${zone}`,
     yours: (range: string) => `For you: ${range}`,
     free: 'Available',
+    organizer: 'Organizer',
+    organizerHint: 'Leave empty to book for yourself',
     attendees: 'Attendees',
     attendeesHint: 'Type a name, or paste several email addresses or phone numbers',
     removeAttendee: (email: string) => `Remove ${email}`,
