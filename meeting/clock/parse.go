@@ -9,8 +9,8 @@ import (
 // WallLayout is the format of a wall-clock time, in whole seconds.
 const WallLayout = "2006-01-02T15:04:05"
 
-// A Time is a time as a request gives it: an instant, or a date or a wall-clock time in a zone that
-// is found out later. The zero Time stands for a text that is none of these.
+// A Time is a time in a request: an instant, or a date or local time in a zone that is determined
+// later. The zero Time is an invalid text.
 type Time struct {
 	kind timeKind
 	time time.Time // in UTC; a wall-clock time has the fields that clocks show

@@ -19,9 +19,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Stream sends what happens to meetings to listeners, whether this process or another made the
-// change. It reads the histories, which are written in the transaction of the change, so that
-// it loses no event and sends none that was rolled back. Without listeners it reads nothing.
+// A Stream sends events of meetings to listeners, whether this process or another made the change.
+// It reads the histories, which are written in the transaction of the change, so that it loses no
+// event and sends none that was rolled back. Without listeners it reads nothing.
 //
 // Every listener gets every event once, in the order of the IDs. If an ID is missing, a Stream
 // waits until no running transaction could still commit it.

@@ -1,4 +1,4 @@
-// Package feed holds the calendars that other programs subscribe to, of a person or of a room.
+// Package feed returns the calendars that other programs subscribe to, of a user or of a room.
 package feed
 
 import (
@@ -11,14 +11,14 @@ import (
 	"punctual/meeting/clock"
 )
 
-// What a feed holds, around now.
+// What a feed contains, around now.
 const (
 	past   = 60 * 24 * time.Hour
 	future = 400 * 24 * time.Hour
-	step   = 40 * 24 * time.Hour // that is read at once
+	step   = 40 * 24 * time.Hour // read at once
 )
 
-// maxMeetings bounds the meetings of a feed, and maxBytes their texts. Variables for tests.
+// maxMeetings limits the meetings of a feed, and maxBytes their texts. Variables for tests.
 var maxMeetings, maxBytes = 20_000, 16 << 20
 
 // Meetings lists meetings, as [meeting.Service.Meetings] does.
@@ -26,7 +26,7 @@ type Meetings interface {
 	Meetings(ctx context.Context, by meeting.Actor, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
 }
 
-// Service returns what calendar programs show.
+// Service returns calendar feeds.
 type Service struct {
 	meetings Meetings
 	now      func() time.Time
@@ -42,7 +42,7 @@ func NewService(meetings Meetings, now func() time.Time) *Service {
 // titles is set and they are the actor's own: the address of a feed leaks more easily than a
 // password. The feed is complete until an instant, which is earlier if there are too many meetings.
 func (s *Service) Read(ctx context.Context, by meeting.Actor, roomID int64, titles bool) (ms []*meeting.Meeting, until time.Time, err error) {
-	at := s.now().UTC().Truncate(24 * time.Hour) // the same answer all day
+	at := s.now().UTC().Truncate(24 * time.Hour) // the same response all day
 	end, size := at.Add(future), 0
 	seen := map[meeting.ID]bool{} // a meeting that reaches into the next step is in both
 	for from := at.Add(-past); from.Before(end); from = from.Add(step) {

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Need is what a room is needed for.
+// Need holds the requirements for a room.
 type Need struct {
 	Persons  int      // participants; 0: unknown
 	Features []string // all of them
@@ -18,7 +18,7 @@ type Need struct {
 	RoomIDs  []int64  // none: any; else these alone
 }
 
-// AvailabilityQuery asks which rooms an actor may book for a slot.
+// AvailabilityQuery selects rooms that an actor may book for a slot.
 type AvailabilityQuery struct {
 	Need
 	Slot            clock.Slot // at most 31 days
@@ -29,12 +29,12 @@ type AvailabilityQuery struct {
 // Availability of a room at a time.
 type Availability struct {
 	Room          *meeting.Room
-	NeedsApproval bool     // by somebody else than the actor
-	Reasons       []Reason // why it is not offered, at most maxReasons; none: it is free
-	MoreReasons   int      // that are left out of Reasons
+	NeedsApproval bool     // by someone other than the actor
+	Reasons       []Reason // why it is not available, at most maxReasons; empty: it is free
+	MoreReasons   int      // left out of Reasons
 }
 
-// maxReasons is how many reasons one room is given.
+// maxReasons limits the reasons of one room.
 const maxReasons = 20
 
 // short leaves out reasons beyond maxReasons.
@@ -47,12 +47,12 @@ func (a Availability) short() Availability {
 // maxRoomIDs is how many rooms a query may name.
 const maxRoomIDs = 1000
 
-// Reason is why a room is not offered. Its code is that of the fault of a booking, or one of those
-// here.
+// Reason is why a room is not available. Its code is that of the fault of a booking, or one of
+// those here.
 type Reason struct {
 	fault.Fault
 	Span    clock.Slot // when it is taken, buffers included; zero for other reasons
-	Feature string     // that it lacks, with [ReasonFeatures]
+	Feature string     // missing feature, with [ReasonFeatures]
 }
 
 // Codes of reasons, beside [meeting.ReasonTaken], that are not violations.
@@ -70,7 +70,7 @@ type Suggestion struct {
 
 func (q *AvailabilityQuery) rooms() meeting.RoomQuery {
 	rooms := meeting.RoomQuery{IDs: q.RoomIDs, SiteID: q.SiteID, IncludeInactive: q.IncludeInactive}
-	if q.OnlyFree { // the others would be left out anyhow
+	if q.OnlyFree { // the others are left out anyway
 		rooms.Features, rooms.Persons, rooms.IncludeInactive = q.Features, q.Persons, false
 	}
 	return rooms

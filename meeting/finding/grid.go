@@ -13,7 +13,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// GridQuery asks for a picture of rooms over a span; a zero field does not filter.
+// GridQuery selects rooms and a span for a grid; a zero field does not filter.
 type GridQuery struct {
 	Span    clock.Slot
 	Dates   bool    // of the span only the dates count, by each room's own calendar; both ends are in UTC
@@ -22,11 +22,11 @@ type GridQuery struct {
 	Text    string // in name, floor or features of the room, or in the title of a meeting that the actor sees there
 }
 
-// Grid is what a day, a week or a month of rooms is drawn from.
+// Grid is the data to draw a day, a week or a month of rooms.
 type Grid struct {
 	Rooms    []GridRoom
 	Sites    []*meeting.Site    // of the rooms
-	Meetings []*meeting.Meeting // that hold the rooms, or held them, as the actor may see them; by start
+	Meetings []*meeting.Meeting // that hold or held the rooms, as the actor may see them; by start
 }
 
 // GridRoom is a room with the times at which it takes no meetings.

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting"
 )
 
-// MyRooms are the rooms that a user looks for most.
+// MyRooms are the rooms that a user needs most often.
 type MyRooms struct {
 	Favorites []int64 // room IDs, in order
 	Recent    []RecentRoom

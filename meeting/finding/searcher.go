@@ -11,17 +11,17 @@ import (
 	"punctual/meeting/policy"
 )
 
-// searcher is an actor that looks for a room, and what decides whether the actor may book it.
+// searcher holds an actor who searches a room, and what decides whether they may book it.
 type searcher struct {
 	meeting.Actor
 	need     Need
 	now      time.Time
 	settings meeting.Settings
 
-	everywhere []clock.Slot // what the actor has booked in all rooms, if the installation limits it
+	everywhere []clock.Slot // the actor's bookings in all rooms, if the installation limits them
 }
 
-// needsApproval reports whether somebody else must approve a booking.
+// needsApproval reports whether someone else must approve a booking.
 func (a *searcher) needsApproval(r *meeting.Room) bool {
 	return r.Approval.Required && !a.MayApprove([]*meeting.Room{r})
 }
@@ -51,7 +51,7 @@ func (a *searcher) reasons(r *meeting.Room, slot clock.Slot, taken, held []clock
 		}})
 	}
 	violations := r.Check(policy.Proposal{Slot: slot, Persons: a.need.Persons, Now: a.now}, a.settings.Limits)
-	if a.holds(r) || len(violations) > 0 { // as a booking does
+	if a.holds(r) || len(violations) > 0 { // as for a booking
 		for _, c := range policy.QuotaClaims(a.ID, []*policy.Room{&r.Room}, slot, policy.Held{}) {
 			others := held
 			if c.RoomID == 0 {

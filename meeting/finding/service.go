@@ -21,14 +21,14 @@ const (
 	nextBatch  = 500
 )
 
-// Meetings is what finding needs of [meeting.Service].
+// Meetings is the part of [meeting.Service] that finding needs.
 type Meetings interface {
 	WithDeputies(ctx context.Context, by meeting.Actor) (meeting.Actor, error)
 	PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error
 	Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error)
 }
 
-// Service finds rooms and shows what takes place in them.
+// Service finds rooms and shows their meetings.
 type Service struct {
 	store    Store
 	meetings Meetings
@@ -87,8 +87,8 @@ func (s *Service) searcher(ctx context.Context, by meeting.Actor, n Need) (*sear
 // all of them at the moment. A zero start is now, and a zero end is a week after the start. The
 // span is at most 31 days.
 //
-// Rooms are searched in the order in which they fit, until there is enough to choose from. If the
-// best rooms are not enough, the others are sifted first.
+// Rooms are searched in the order in which they fit, until there are enough suggestions. If the
+// best rooms are not enough, a sieve excludes most of the others.
 func (s *Service) Suggestions(ctx context.Context, by meeting.Actor, n Need, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
 	a, err := s.searcher(ctx, by, n)
 	if err != nil {
@@ -187,8 +187,8 @@ func (s *Service) suggest(ctx context.Context, a *searcher, rooms []*meeting.Roo
 	return all, nil
 }
 
-// held returns the slots that count for the actor's quotas of rooms around a span. It also notes what
-// the actor has in all rooms, if that is limited.
+// held returns the slots that count for the actor's quotas of rooms around a span. It also records
+// the actor's bookings in all rooms, if they are limited.
 func (s *Service) held(ctx context.Context, a *searcher, rooms []*meeting.Room, span clock.Slot) (map[int64][]clock.Slot, error) {
 	if p := a.settings.Limits.Person; !p.None() {
 		var err error

@@ -8,7 +8,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Kind is the rooms of a site with the same rules, which are open at the same times.
+// Kind is a group of rooms of a site with the same rules and opening hours.
 type Kind struct {
 	SiteID  int64  // 0: none
 	Zone    string // empty: the installation's
@@ -44,7 +44,7 @@ func (k *Kind) sieve(a *searcher, length time.Duration, span clock.Slot, blackou
 	return v
 }
 
-// widen extends a span, which may be empty, to all that matters to the sieve: when its rooms are open,
+// widen extends a span, which may be empty, to all that the sieve needs: when its rooms are open,
 // and their buffers.
 func (v *sieve) widen(span clock.Slot) clock.Slot {
 	for _, s := range v.open {

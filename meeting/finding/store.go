@@ -9,10 +9,10 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Store is what finding needs from persistence. What has lapsed at an instant is left out; see
+// Store is the persistence that finding needs. It leaves out what has lapsed at an instant; see
 // [meeting.Meeting.Lapses].
 type Store interface {
-	Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) // in the order of ids; those not there are left out
+	Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) // in the order of ids, without unknown ones
 	ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error)
 	ListSites(ctx context.Context, p meeting.Page) (sites []*meeting.Site, next string, err error)
 	ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
@@ -22,13 +22,13 @@ type Store interface {
 	// Held returns the slots that count for a claim. See [meeting.RulesStore].
 	Held(ctx context.Context, c policy.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error)
 
-	// Candidates are active rooms that have what the need asks for, those that fit best first:
-	// least surplus capacity, unknown capacity last, then by name. after is the last one of those
-	// seen before; nil: none was.
+	// Candidates returns active rooms that meet the need, best fit first: least surplus capacity,
+	// unknown capacity last, then by name. after is the last room of the previous page; nil: none.
 	Candidates(ctx context.Context, n Need, after *meeting.Room, limit int) ([]*meeting.Room, error)
 	// Busy returns what overlaps span in each of the rooms, buffers included, by start.
 	Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
-	// Kinds are all active rooms that have what the need asks for, by what decides when they are open.
+	// Kinds returns all active rooms that meet the need, grouped by what decides when they are
+	// open.
 	Kinds(ctx context.Context, n Need) ([]*Kind, error)
 	// AllBusy calls each with what [Store.Busy] would return for all rooms, the slots of a room
 	// by start. It costs as much as all that takes place within span.
@@ -40,15 +40,15 @@ type Store interface {
 	// without buffers. A meeting that ended early counts until then. A pending meeting that does
 	// not hold its slot does not count.
 	Booked(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error)
-	// FindPeople finds active users, and those without an account who were invited by
-	// q.OrganizerID to meetings that began after q.Since: names and addresses alone, those
-	// whom the organizer met most often first. Only the latest 10,000 invitations count.
+	// FindPeople returns names and addresses of active users, and of people without an account whom
+	// q.OrganizerID invited to meetings that began after q.Since. The organizer's most frequent
+	// attendees come first. Only the latest 10,000 invitations count.
 	FindPeople(ctx context.Context, q PeopleQuery) ([]meeting.Person, error)
 
-	// FavoriteRooms are the IDs of the rooms that a user marked and that were not deleted, in order.
+	// FavoriteRooms returns the IDs of a user's favorite rooms that were not deleted, in order.
 	FavoriteRooms(ctx context.Context, userID int64) ([]int64, error)
-	AddFavoriteRoom(ctx context.Context, userID, roomID int64) error    // again: changes nothing
-	RemoveFavoriteRoom(ctx context.Context, userID, roomID int64) error // that is none: changes nothing
+	AddFavoriteRoom(ctx context.Context, userID, roomID int64) error    // no effect if it is one already
+	RemoveFavoriteRoom(ctx context.Context, userID, roomID int64) error // no effect if it is none
 	// UsedRooms are the rooms of at most limit meetings that a user organized and that started
 	// before an instant, latest first. A room is repeated for each of its meetings.
 	UsedRooms(ctx context.Context, userID int64, before time.Time, limit int) ([]RecentRoom, error)

@@ -1,4 +1,4 @@
-// Package forecast shows admins what other settings would change for what is booked.
+// Package forecast shows admins how changed settings would affect booked meetings.
 package forecast
 
 import (
@@ -12,13 +12,13 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Forecast is what other settings would change for what is booked, by the start of the meetings.
+// Forecast holds how changed settings would affect booked meetings, by the start of the meetings.
 type Forecast struct {
-	Looked    int // meetings that were compared: those that are not over
+	Looked    int // current and future meetings that were compared
 	Reminders []ReminderMove
 	Requests  []RequestOutlook
 	Refusals  []Refusal
-	Totals    Totals // with those that are left out above
+	Totals    Totals // including those left out above
 }
 
 // Totals is how many there are of each kind.
@@ -31,40 +31,40 @@ func addUpTo[T any](list *[]T, total *int, limit int, item T) {
 	}
 }
 
-// ReminderMove is a reminder that would go out at another time, by other channels, or not at all.
-// Meetings that asked for reminders of their own keep them.
+// ReminderMove is a reminder that would be sent at another time, on other channels, or not at all.
+// Meetings with reminders of their own keep them.
 type ReminderMove struct {
 	Meeting  *meeting.Meeting
 	Before   meeting.Anchor
-	From, To time.Time         // when it would go out; a zero From: a new one, a zero To: it is removed
-	Channels []meeting.Channel // by which it would go out; of one that is removed, by which it would have
+	From, To time.Time         // when it would be sent; zero From: a new one; zero To: removed
+	Channels []meeting.Channel // new channels; of a removed reminder, its old ones
 	TooLate  bool              // To has passed: it would not be sent
 }
 
-// RequestOutlook is a request for which the settings have another time-out. A request
-// keeps the deadline and the outcome that its approvers were notified of.
+// RequestOutlook is a request that would have another time-out under the new settings. It keeps the
+// deadline and the outcome that its approvers were notified of.
 type RequestOutlook struct {
 	Meeting  *meeting.Meeting
-	Deadline time.Time      // as it was made, which stays
-	Anew     time.Time      // had it been made under the other settings
-	Outcome  meeting.Status // of a time-out, as it was made, which stays
-	AnewTo   meeting.Status // had it been made under the other settings
+	Deadline time.Time      // kept from when it was made
+	Anew     time.Time      // if it were made under the new settings
+	Outcome  meeting.Status // of a time-out, kept from when it was made
+	AnewTo   meeting.Status // if it were made under the new settings
 }
 
-// Refusal is a meeting that the settings in force allow and the others would reject. It stays
+// Refusal is a meeting that the current settings allow and the new ones would reject. It stays
 // booked, but a change of its time must obey the new rules.
 type Refusal struct {
 	Meeting *meeting.Meeting
 	Faults  []meeting.Fault
 }
 
-// Store is what a forecast needs from persistence.
+// Store is the persistence that a forecast needs.
 type Store interface {
 	ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error)
 	ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
 }
 
-// Service compares other settings with those in force.
+// Service compares new settings with those in force.
 type Service struct {
 	store    Store
 	settings func() meeting.Settings
@@ -76,9 +76,8 @@ func NewService(store Store, settings func() meeting.Settings, now func() time.T
 	return &Service{store: store, settings: settings, now: now}
 }
 
-// Forecast returns what other settings would change for booked meetings that are not over. It
-// writes nothing. It returns the first of each kind, at most limit, and counts the others. Only
-// admins may call it.
+// Forecast returns how new settings would affect current and future meetings. It writes nothing. It
+// returns the first of each kind, at most limit, and counts the others. Only admins may call it.
 func (s *Service) Forecast(ctx context.Context, by meeting.Actor, next meeting.Settings, limit int) (*Forecast, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
@@ -134,7 +133,7 @@ type forecaster struct {
 	at        time.Time
 	by        meeting.Actor
 	rooms     map[int64][2]*meeting.Room // as they are, and as they would be
-	dates     map[int64]int              // coming ones of each series
+	dates     map[int64]int              // future dates of each series
 }
 
 func (f *forecaster) compare(m *meeting.Meeting) {
@@ -165,7 +164,7 @@ func (f *forecaster) reminders(m, shown *meeting.Meeting) {
 				move.To, move.Channels = come[i].Due(m), come[i].Channels
 				move.TooLate = !move.To.After(f.at)
 			}
-			if !move.From.IsZero() && !move.From.After(f.at) { // it has gone out
+			if !move.From.IsZero() && !move.From.After(f.at) { // it was sent already
 				if move.From = (time.Time{}); move.To.IsZero() || move.TooLate {
 					continue
 				}

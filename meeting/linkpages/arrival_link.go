@@ -9,16 +9,16 @@ import (
 
 const arrivalPath = "/check-in"
 
-// Arrival is what a link to check in names: one person's place in a meeting, or whatever takes
-// place in a room, which only who stands at its door can know.
+// Arrival identifies a check-in link: one person's participation in a meeting, or the current
+// meeting of a room, known only at its door.
 type Arrival struct {
 	MeetingID meeting.ID // 0: of the room
 	Email     string     // of the participant
 	RoomID    int64
-	Until     time.Time // of the room: then the code at its door is another one
+	Until     time.Time // of the room: expiry of the code at its door
 }
 
-// ArrivalURL is the page on which one checks in.
+// ArrivalURL returns the address of the check-in page.
 func (l *Links) ArrivalURL(a Arrival) string {
 	return l.base + arrivalPath + "?token=" + l.arrivalToken(a)
 }
@@ -39,7 +39,7 @@ func (l *Links) readArrival(token string) (a Arrival, ok bool) {
 	return a, ok
 }
 
-// BookURL is the page on which somebody who signs in books the room.
+// BookURL returns the address of the page on which a signed-in user books the room.
 func (l *Links) BookURL(roomID int64) string {
 	return l.base + "/?book=" + strconv.FormatInt(roomID, 10)
 }

@@ -10,9 +10,9 @@ import (
 	"punctual/meeting"
 )
 
-// Links makes and reads the addresses at which readers of a mail decide or check in. Each holds what it
-// is for and a signature, so that nothing has to be kept for it; that it is good only once
-// follows from the request that it names. Safe for concurrent use.
+// Links creates and verifies the addresses at which readers of a mail decide or check in. Each
+// contains what it is for and a signature, so nothing is stored for it. That it works only once
+// follows from the state of its request. Safe for concurrent use.
 type Links struct {
 	base string
 	key  []byte
@@ -24,7 +24,7 @@ func NewLinks(baseURL string, key []byte) *Links {
 	return &Links{base: strings.TrimRight(baseURL, "/"), key: key}
 }
 
-// signatureSize is enough that nobody guesses one, and short enough for a mail.
+// signatureSize is long enough to prevent guessing, and short enough for a mail.
 const signatureSize = 20
 
 // URL of the page on which the reader decides.
@@ -53,21 +53,22 @@ func readInts(b []byte, into ...*int64) (rest []byte, ok bool) {
 	return b, true
 }
 
-// What a link is for is signed with it, so that none passes for another.
+// The purpose of a link is part of its signature, so that no link works for another purpose.
 const (
 	forDecision   = "punctual decision\x00"
 	forArrival    = "punctual check-in\x00"
 	forInvitation = "punctual invitation as seen\x00"
 	forOffer      = "punctual offer\x00"
 
-	forInvitationBefore = "punctual invitation\x00" // of mails that did not say yet what was seen
+	forInvitationBefore = "punctual invitation\x00" // of earlier releases, without the version that was seen
 )
 
 func (l *Links) seal(purpose string, content []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(content, l.sign(purpose, content)...))
 }
 
-// open returns what seal was given; ok is false if we did not make the token, or for something else.
+// open returns the content of a token made by seal. ok is false if the token is not ours, or for
+// another purpose.
 func (l *Links) open(purpose, token string) (content []byte, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(b) <= signatureSize {
@@ -84,7 +85,7 @@ func (l *Links) sign(purpose string, b []byte) []byte {
 	return mac.Sum(nil)[:signatureSize]
 }
 
-// read returns what a token names; ok is false if we did not make it.
+// read returns the content of a token. ok is false if it is not ours.
 func (l *Links) read(token string) (link meeting.Link, ok bool) {
 	content, ok := l.open(forDecision, token)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 
 const offerPath = "/offer"
 
-// OfferURL is the page on which who waits accepts an offer.
+// OfferURL returns the address of the page on which an offer is accepted.
 func (l *Links) OfferURL(o meeting.Offer) string {
 	return l.base + offerPath + "?token=" + l.offerToken(o)
 }

@@ -28,7 +28,7 @@ const stylePath = "/decide.css"
 func linkStyle() gin.HandlerFunc {
 	style, err := linkFiles.ReadFile("style.css")
 	if err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // embedded in the program
 	}
 	return func(c *gin.Context) {
 		c.Header("Cache-Control", "no-cache")
@@ -36,14 +36,14 @@ func linkStyle() gin.HandlerFunc {
 	}
 }
 
-// view is what a page shows that a link leads to and that asks before it acts.
+// view is the content of a page that asks for confirmation before it acts.
 type view struct {
 	Lang, Tag, Headline, Lead, Fault string
 	Tone                             string // ask, good, bad, calm
 	Rows                             []row
-	Action                           string     // where the form goes
+	Action                           string     // target of the form
 	Token                            string     // empty: there is nothing to do
-	Meeting                          meeting.ID // that the form is about; 0: the token names it
+	Meeting                          meeting.ID // of the form; 0: in the token
 	Confirm                          string
 	Remark, Optional, Comment        string // Remark empty: there is nothing to say
 	Choices                          []option
@@ -56,7 +56,7 @@ type row struct {
 
 type option struct {
 	Value, Label, Class string
-	Given               bool // it is what was answered
+	Given               bool // the current response
 }
 
 func (v *view) add(label string, lines ...string) {
@@ -85,8 +85,8 @@ func readerZone(own, meeting string) *time.Location {
 	return zone
 }
 
-// Pages serves the pages. On each, GET shows what a link leads to and changes nothing, because
-// programs follow links too. POST acts.
+// Pages serves the pages behind links. GET shows the content and changes nothing, because programs
+// follow links too. POST acts.
 type Pages struct {
 	Service *meeting.Service
 	Links   *Links
@@ -132,8 +132,8 @@ type page struct {
 	words   func(*words) pageWords
 }
 
-// readToken returns what a token names. If the token is not ours, it responds and returns false.
-// Valid tokens are never rate-limited, whatever others in the same network try.
+// readToken returns the content of a token. If the token is not ours, it responds and returns
+// false. Valid tokens are never rate-limited, whatever others in the same network try.
 func readToken[T any](p page, c *gin.Context, token string, read func(token string) (T, bool)) (named T, ok bool) {
 	if named, ok = read(token); ok {
 		return named, true
@@ -149,7 +149,7 @@ func readToken[T any](p page, c *gin.Context, token string, read func(token stri
 	return named, false
 }
 
-// done shows the page anew by GET, so that reloading it sends nothing again.
+// done redirects to the page by GET, so that reloading it sends nothing again.
 func (p page) done(c *gin.Context, token string) {
 	c.Redirect(http.StatusSeeOther, p.path+"?token="+token)
 }

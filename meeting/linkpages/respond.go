@@ -66,8 +66,8 @@ func (p *Pages) respond(c *gin.Context) {
 	p.respondPage().write(c, status, v)
 }
 
-// seen is the token of the page that shows what the invitation leads to now, so that an answer
-// counts for that alone.
+// seen returns a token for the content that the page shows now, so that a response applies only to
+// that.
 func (p *Pages) seen(inv meeting.Invitation, now *meeting.Invited) string {
 	inv.Seen = now.Seen
 	return p.Links.invitationToken(inv)
@@ -99,7 +99,7 @@ func respondView(c *gin.Context, i *meeting.Invited, token string, choice meetin
 	return v
 }
 
-// choose offers the answers: the one that the link names, or that was given, first and last.
+// choose lists the possible responses: the one of the link, or the current one, first and last.
 func (v *view) choose(w pageWords, current, requested meeting.Response) {
 	for _, o := range []struct {
 		response meeting.Response

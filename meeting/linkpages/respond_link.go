@@ -4,7 +4,7 @@ import "punctual/meeting"
 
 const respondPath = "/respond"
 
-// InvitationURL is the page on which one answers an invitation.
+// InvitationURL returns the address of the page for a response.
 func (l *Links) InvitationURL(i meeting.Invitation) string {
 	return l.base + respondPath + "?token=" + l.invitationToken(i)
 }

@@ -46,7 +46,7 @@ var english, german, chinese = loadWords("en"), loadWords("de"), loadWords("zh-C
 func loadWords(lang string) *words {
 	text, err := wordFiles.ReadFile("words/" + lang + ".json")
 	if err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // embedded in the program
 	}
 	w := new(words)
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -10,12 +10,12 @@ import (
 // Tolerance for a start in the past: a request takes a moment to arrive, and clocks differ.
 const Tolerance = time.Minute
 
-// Proposal is what somebody wants to book of one room.
+// Proposal is a requested booking of one room.
 type Proposal struct {
 	Slot    clock.Slot
 	Persons int // invited
 	Now     time.Time
-	Booked  *Booked // what the meeting has of the room from the same start; nil: nothing
+	Booked  *Booked // what the meeting already has of the room from the same start; nil: nothing
 }
 
 // Booked is what a meeting already has of a room. It was checked by the rules of its time and is
@@ -143,8 +143,8 @@ func (r *Room) checkStep(p Proposal, v *fault.List) {
 	}
 }
 
-// onGrid reports whether clocks show a multiple of the step at t, or were just put forward
-// over one: where they skip midnight, the day begins at 01:00.
+// onGrid reports whether the local time at t is a multiple of the step, or clocks were just put
+// forward over one: where they skip midnight, the day begins at 01:00.
 func onGrid(t time.Time, step time.Duration) bool {
 	off := clock.SinceMidnight(t) % step
 	return off == 0 || clock.InstantOrChange(clock.Wall(t, t.Location()).Add(-off), t.Location()).Equal(t)

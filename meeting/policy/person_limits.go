@@ -9,7 +9,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// PersonLimits bound what one person may have booked in all rooms together; 0: no limit.
+// PersonLimits limits what one user may have booked in all rooms together; 0: no limit.
 type PersonLimits struct {
 	Ahead time.Duration // of room time from Now on: two rooms for an hour take two hours
 	Rooms int           // at the same time
@@ -68,7 +68,7 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []fault.Fault {
 	return v
 }
 
-// ahead is the part of the slots that is to come.
+// ahead returns the part of the slots after Now.
 func (p *personClaim) ahead(slots ...clock.Slot) (sum time.Duration) {
 	for _, s := range slots {
 		sum += max(0, s.End.Sub(clock.Later(s.Start, p.limits.Now)))

@@ -44,7 +44,7 @@ type Limits struct {
 	Person         PersonLimits
 }
 
-// Room is what the rules know of a room. Times of day in its policy are in its Zone.
+// Room is a room as far as policies need it. Times of day in its policy are in its Zone.
 type Room struct {
 	ID        int64
 	Name      string
@@ -53,7 +53,7 @@ type Room struct {
 	Capacity  int    // 0: unknown
 	Active    bool   // an inactive room takes no new meeting
 	Policy    Policy
-	Blackouts []Blackout   // that are not over, by start; set by the service for bookings and answers
+	Blackouts []Blackout   // current and future, by start; set by the service
 	Person    PersonLimits // the installation's; set by the service
 }
 

@@ -66,7 +66,7 @@ func QuotaClaims(userID int64, rooms []*Room, slot clock.Slot, held Held) []Clai
 	return cs
 }
 
-// maxPeriods bounds the number of exceeded periods that are reported for one quota. A user who
+// maxPeriods limits the number of exceeded periods that are reported for one quota. A user who
 // books a month in a room with a daily quota has enough information by then.
 const maxPeriods = 10
 

@@ -1,3 +1,2 @@
-// Package report adds up what became of meetings: how rooms were used, and how punctually
-// meetings started and ended.
+// Package report computes how rooms were used, and how punctually meetings started and ended.
 package report

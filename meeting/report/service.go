@@ -11,7 +11,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Service adds up what became of meetings.
+// Service computes reports on meetings.
 type Service struct {
 	store    Store
 	timezone func() string
@@ -24,8 +24,8 @@ func NewService(store Store, timezone func() string, now func() time.Time) *Serv
 }
 
 // Utilization returns how rooms were used within a span, by q's grouping and in total. A zero end
-// is now, and a zero start is thirty days before the end. The span is at most 366 days, and is
-// returned as it was understood. Only admins see how many people came to private meetings.
+// is now, and a zero start is thirty days before the end. The span is at most 366 days and is
+// returned with these defaults. Only admins see attendance of private meetings.
 func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (groups []*Utilization, total *Utilization, _ clock.Slot, err error) {
 	at := s.now().UTC().Truncate(time.Microsecond)
 	q.Private = by.MayManageRooms()
@@ -85,7 +85,7 @@ func spanOf(span clock.Slot, at time.Time) (clock.Slot, error) {
 	return span, nil
 }
 
-// zonesOf rooms, each once; that of a room for which none is named is empty.
+// zonesOf returns the zones of rooms, each once; rooms without a zone have an empty one.
 func zonesOf(rooms []Room) []string {
 	var zones []string
 	for i := range rooms {

@@ -29,10 +29,10 @@ type Utilization struct {
 	Name     string        // of the room or site
 	SiteID   int64         // of a room's site; 0: none
 	SiteName string        // of a room's site
-	Open     time.Duration // that the rooms which can be booked now are open, always where there are no opening hours; 0: there is none
+	Open     time.Duration // opening hours of bookable rooms, all day without opening hours; 0: none
 }
 
-// share of the opening hours; 0 if there are none.
+// share returns a share of the opening hours; 0 if there are none.
 func share(of, open time.Duration) float64 {
 	if open <= 0 {
 		return 0
@@ -40,14 +40,14 @@ func share(of, open time.Duration) float64 {
 	return float64(of) / float64(open)
 }
 
-// BookedShare is the part of the opening hours for which rooms were booked. It passes 1 where
+// BookedShare is the share of the opening hours for which rooms were booked. It exceeds 1 if
 // meetings took place outside of them.
 func (u *Utilization) BookedShare() float64 { return share(u.Booked, u.Open) }
 
-// UsedShare is the part of the opening hours in which meetings took place.
+// UsedShare is the share of the opening hours in which meetings took place.
 func (u *Utilization) UsedShare() float64 { return share(u.Used, u.Open) }
 
-// add counts another group's figures.
+// add adds another group's figures.
 func (u *Utilization) add(o *Utilization) {
 	u.Booked += o.Booked
 	u.Used += o.Used
@@ -64,8 +64,8 @@ func (u *Utilization) add(o *Utilization) {
 	u.SeatedMeetings += o.SeatedMeetings
 }
 
-// zoneDays are the days that span touches in each of the zones, cut to it. inForce is the zone
-// of those that are empty.
+// zoneDays returns the days that span touches in each of the zones, cut to it. inForce replaces
+// empty zones.
 func zoneDays(span clock.Slot, zones []string, inForce string) []ZoneDay {
 	var days []ZoneDay
 	for _, name := range zones {
@@ -90,7 +90,7 @@ func HourOfWeek(t time.Time) string {
 	return fmt.Sprintf("%d %02d", (int(t.Weekday())+6)%7+1, t.Hour())
 }
 
-// zoneHours takes days of zones apart, by the clocks there.
+// zoneHours splits days into hours by the local clock.
 func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 	var hours []ZoneDay
 	for _, d := range days {
@@ -148,7 +148,7 @@ func (o *openings) of(r *Room) map[string]time.Duration {
 	return open
 }
 
-// utilization joins what meetings did with what rooms there are.
+// utilization joins the use of rooms with the rooms' opening hours.
 func utilization(group Grouping, rooms []Room, used []RoomUse, open *openings) []*Utilization {
 	type key struct {
 		id  int64
@@ -167,7 +167,7 @@ func utilization(group Grouping, rooms []Room, used []RoomUse, open *openings) [
 	}
 	for _, days := range open.days {
 		for _, d := range days {
-			at(0, d.Day) // also those on which nothing was open
+			at(0, d.Day) // includes days on which no room was open
 		}
 	}
 	for i := range rooms {
