@@ -148,6 +148,7 @@ var table = map[string]rule{
 	"create-meeting":        {Member, MeetingsWrite},
 	"update-meeting":        {Member, MeetingsWrite},
 	"cancel-meeting":        {Member, MeetingsWrite},
+	"undo-meeting":          {Member, MeetingsWrite},
 	"approve-meeting":       {Manager, MeetingsWrite},
 	"approve-series":        {Manager, MeetingsWrite},
 	"reject-series":         {Manager, MeetingsWrite},
@@ -176,6 +177,7 @@ var table = map[string]rule{
 	"update-series":         {Member, MeetingsWrite},
 	"preview-series-update": {Member, MeetingsWrite},
 	"cancel-series":         {Member, MeetingsWrite},
+	"undo-series":           {Member, MeetingsWrite},
 	"add-series-date":       {Member, MeetingsWrite},
 
 	"list-notifications":   {Admin, NotificationsRead},

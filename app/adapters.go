@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,23 @@ func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 
 func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
 	return a.ledger.Withdraw(tx, ids, kinds...)
+}
+
+func (a outboxAdapter) Retract(tx *gorm.DB, notices []int64, about []meeting.ID) ([]string, error) {
+	threads, err := a.ledger.Retract(tx, notices, about)
+	if errors.Is(err, ledger.ErrSent) {
+		err = meeting.ErrUndoExpired
+	}
+	return threads, err
+}
+
+func (a outboxAdapter) Revive(tx *gorm.DB, about []meeting.ID, threads []string, since time.Time) ([]meeting.Notice, error) {
+	points, err := a.ledger.Revive(tx, about, threads, since)
+	ns := make([]meeting.Notice, len(points))
+	for i, p := range points {
+		ns[i] = meeting.Notice{ID: p.ID, Channel: meeting.Channel(p.Channel), Due: p.Due}
+	}
+	return ns, err
 }
 
 func notification(n meeting.Notice) notify.Notification {

@@ -118,6 +118,7 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.metrics.lateness.Run(ctx) })
 		g.Go(func() error { return a.trimAudit(ctx) })
 		g.Go(func() error { return a.trimNotifications(ctx) })
+		g.Go(func() error { return a.trimPastChanges(ctx) })
 		g.Go(func() error { return a.watcher.Run(ctx) })
 		g.Go(func() error { return a.webhooks.RunTrimmer(ctx, a.log) })
 		if a.fallback != nil {

@@ -9,6 +9,7 @@ import (
 
 const (
 	notificationsTrim = 6 * time.Hour
+	pastChangesTrim   = time.Minute
 	trimPause         = 200 * time.Millisecond // between two statements: others come first
 )
 
@@ -24,6 +25,15 @@ func (a *Application) trimNotifications(ctx context.Context) error {
 		a.metrics.deleted.WithLabelValues("outbox").Add(float64(files))
 		if err != nil {
 			a.log.Warn("deleting old outbox files failed, retrying later", "error", err)
+		}
+	})
+}
+
+// trimPastChanges deletes what changes replaced, once they can no longer be undone.
+func (a *Application) trimPastChanges(ctx context.Context) error {
+	return every(ctx, pastChangesTrim, func() {
+		if err := a.meetingStore.TrimPastChanges(ctx, time.Now().Add(-pastChangesTrim)); err != nil && ctx.Err() == nil {
+			a.log.Warn("deleting past changes failed, retrying later", "error", err)
 		}
 	})
 }

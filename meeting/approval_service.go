@@ -43,7 +43,11 @@ func (s *Service) decide(ctx context.Context, by Actor, id ID, ifMatch *int64, c
 				return err
 			}
 		}
-		return m.decide(approve, c, *comment, by)
+		if err := m.decide(approve, c, *comment, by); err != nil {
+			return err
+		}
+		m.undoableBy(by, s.conf().Undo, c.at)
+		return nil
 	})
 }
 

@@ -61,6 +61,7 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 		return nil, err
 	}
 	m := Book(terms, plan, by, at)
+	m.undoableBy(by, s.conf().Undo, at)
 	notices := m.notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
 		return nil, err
@@ -109,7 +110,11 @@ func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 		return nil, err
 	}
 	return s.change(ctx, by, id, &f, func(m *Meeting, c changing) error {
-		return s.revise(m, by, ifMatch, f, conf, c)
+		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil {
+			return err
+		}
+		m.undoableBy(by, conf.Undo, c.at)
+		return nil
 	})
 }
 
@@ -163,7 +168,11 @@ func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, r
 		if err := checkVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return m.Cancel(reason, by, c.at)
+		if err := m.Cancel(reason, by, c.at); err != nil {
+			return err
+		}
+		m.undoableBy(by, s.conf().Undo, c.at)
+		return nil
 	})
 }
 

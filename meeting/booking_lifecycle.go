@@ -299,12 +299,7 @@ func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	if status != Pending && status != Confirmed {
 		return &StateError{State: status, Action: "cancel"}
 	}
-	changes := turned(m.Status, Cancelled, m.Request.givenUp())
-	m.Status = Cancelled
-	m.withdraw("cancelled", by, at)
-	m.UpdatedAt = at
-	m.Occupied = nil
-	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Changes: changes, Reason: reason})
+	m.callOff(reason, by, at)
 
 	to := []Person{m.Organizer}
 	if status == Confirmed {
@@ -314,6 +309,16 @@ func (m *Meeting) Cancel(reason string, by Actor, at time.Time) error {
 	f.Reason = reason
 	m.notify(Notice{Kind: NoticeCancellation, Channel: Email, Due: at, Expires: m.Slot.End, Facts: f}, to, by)
 	return nil
+}
+
+// callOff cancels the meeting without notifying anyone.
+func (m *Meeting) callOff(reason string, by Actor, at time.Time) {
+	changes := turned(m.Status, Cancelled, m.Request.givenUp())
+	m.Status = Cancelled
+	m.withdraw("cancelled", by, at)
+	m.UpdatedAt = at
+	m.Occupied = nil
+	m.record(Entry{At: at, Action: ActionCancelled, Actor: by, Changes: changes, Reason: reason})
 }
 
 // set applies the terms.

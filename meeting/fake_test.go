@@ -38,6 +38,12 @@ func newFakeStore() *fakeStore {
 	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
+func (s *fakeStore) LastChange(context.Context, ID) (*PastChange, error) { return nil, ErrNotFound }
+
+func (s *fakeStore) LastSeriesChange(context.Context, int64) (*PastChange, error) {
+	return nil, ErrNotFound
+}
+
 func (s *fakeStore) next() int64 { s.last++; return s.last }
 
 func (s *fakeStore) CreateSite(_ context.Context, site *Site) error {

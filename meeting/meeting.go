@@ -80,6 +80,7 @@ type Meeting struct {
 	checked   []checkedRoom  // see CheckedClosures
 	claims    []policy.Claim // see Claims
 	requested []Occupancy    // see Asked
+	undoable  *Undoable      // see Undoable
 }
 
 // Claims returns the quotas that the meeting uses more of since it was read. A store that saves the

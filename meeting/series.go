@@ -185,6 +185,9 @@ type SeriesChange struct {
 	Split  *Series    // new series that takes over dates; nil: none
 	Update []*Meeting // in their new state, with the versions that were read; those with SeriesID 0 move to Split
 	Create []*Meeting // of Split, if set, else of Series
+
+	Undoable *Undoable   // until when it can be undone; nil: it cannot
+	Undoes   *PastChange // the change that it undoes; nil: none
 }
 
 // RaisesSequence reports whether a notice changes the series or one of its dates in calendars, so

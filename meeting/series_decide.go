@@ -79,6 +79,7 @@ func (s *Service) decideSeries(ctx context.Context, by Actor, id int64, ifMatch 
 			return nil, nil, notTheirs
 		}
 		series.notifyDecisions(change.Update, ms, by, at)
+		change.undoableBy(by, s.conf().Undo, at)
 		return change, bases, nil
 	})
 }

@@ -30,6 +30,7 @@ func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if err := e.plan(ctx); err != nil {
 			return nil, nil, err
 		}
+		e.change.undoableBy(by, e.conf.Undo, e.at)
 		return e.change, e.dates, nil
 	})
 	if errors.Is(err, errUnchanged) {
@@ -71,7 +72,11 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if err != nil {
 			return nil, nil, err
 		}
-		return e.cancel(reason)
+		c, dates, err := e.cancel(reason)
+		if err == nil {
+			c.undoableBy(by, e.conf.Undo, e.at)
+		}
+		return c, dates, err
 	})
 }
 
@@ -94,11 +99,16 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 		if err != nil {
 			return nil, nil, err
 		}
-		return e.add(ctx, *originalStart)
+		c, dates, err := e.add(ctx, *originalStart)
+		if err == nil {
+			c.undoableBy(by, e.conf.Undo, e.at)
+		}
+		return c, dates, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	r.Meetings[0].undoable = r.Undoable
 	return r.Meetings[0], nil
 }
 

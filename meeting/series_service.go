@@ -18,7 +18,8 @@ type SeriesResult struct {
 	Previous *Series // the series that it was split from by this change; nil: none
 	Meetings []*Meeting
 	Skipped  []Skipped
-	Saved    bool // for a preview: whether it would be
+	Saved    bool      // for a preview: whether it would be
+	Undoable *Undoable // until when the change can be undone; nil: it cannot
 }
 
 // planTries limits how often a change is planned again because a concurrent change came first.
@@ -46,6 +47,9 @@ func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 		if err == nil && len(c.Create) == 0 { // all dates would be skipped
 			err = &SeriesConflictError{Dates: skipped(dates)}
 		}
+		if err == nil {
+			c.undoableBy(by, s.conf().Undo, c.Series.CreatedAt)
+		}
 		return c, dates, err
 	})
 }
@@ -58,10 +62,19 @@ func (s *Service) carryOut(ctx context.Context, by Actor, plan func() (*SeriesCh
 // carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: it calls exceeds
 // with those dates before it plans again.
 func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*SeriesChange, []*plannedDate, error), exceeds func(*PolicyError)) (*SeriesResult, error) {
+	c, dates, err := s.saveWithin(ctx, plan, exceeds)
+	if err != nil {
+		return nil, err
+	}
+	return s.showSeriesResult(ctx, by, c.result(dates, true))
+}
+
+// saveWithin plans a change and saves it; see carryOutWithin.
+func (s *Service) saveWithin(ctx context.Context, plan func() (*SeriesChange, []*plannedDate, error), exceeds func(*PolicyError)) (*SeriesChange, []*plannedDate, error) {
 	for try := 1; ; try++ {
 		c, dates, err := plan()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		before := make(map[ID]*Meeting, len(dates))
 		for _, w := range dates {
@@ -77,14 +90,14 @@ func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*Se
 		}
 		if taken {
 			if err := s.settleFor(ctx, c); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if (taken || over || errors.Is(err, ErrRoomsChanged) || errors.Is(err, ErrOutdated)) && try < planTries && ctx.Err() == nil {
 			continue
 		}
 		if errors.Is(err, ErrOutdated) {
-			return nil, fmt.Errorf("series: others change it all the time: %w", err)
+			return nil, nil, fmt.Errorf("series: others change it all the time: %w", err)
 		}
 		if taken && len(conflict.Conflicts) == 0 { // the database refuses all at once and names none
 			if conflict.Conflicts, err = s.conflicts(ctx, c); err == nil {
@@ -92,10 +105,10 @@ func (s *Service) carryOutWithin(ctx context.Context, by Actor, plan func() (*Se
 			}
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.announceSeries(ctx, c, before, notices)
-		return s.showSeriesResult(ctx, by, c.result(dates, true))
+		return c, dates, nil
 	}
 }
 
@@ -132,7 +145,7 @@ func (s *Service) conflicts(ctx context.Context, c *SeriesChange) ([]Occupancy, 
 
 // result returns the result of the change, or of its plan.
 func (c *SeriesChange) result(dates []*plannedDate, saved bool) *SeriesResult {
-	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved}
+	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved, Undoable: c.Undoable}
 	if c.Split != nil {
 		r.Previous = c.Series
 	}
@@ -145,7 +158,7 @@ func (s *Service) announceSeries(ctx context.Context, c *SeriesChange, before ma
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
 		after[m.ID] = m
 	}
-	s.announceAll(ctx, before, after, notices)
+	s.announceAll(ctx, before, after, notices, c.Undoable)
 }
 
 // planSeries plans a new series. With a [*SeriesConflictError] it returns what could be saved.

@@ -41,6 +41,7 @@ type Settings struct {
 	CheckIn         CheckIn       // of new rooms
 	Limits          policy.Limits
 	Offer           time.Duration // validity of a waiting-list offer; 0: the room is booked at once
+	Undo            time.Duration // how long a change can be undone, and its notifications wait; 0: no undo
 }
 
 // Scheduler adds timed events to the queue after the commit that created them. It is best effort
@@ -86,11 +87,12 @@ func (s *Service) announce(ctx context.Context, before, m *Meeting, notices []No
 	if before != nil {
 		was[m.ID] = before
 	}
-	s.announceAll(ctx, was, map[ID]*Meeting{m.ID: m}, notices)
+	s.announceAll(ctx, was, map[ID]*Meeting{m.ID: m}, notices, m.undoable)
 }
 
-// announceAll is announce for many meetings, before and after, with few calls of the queue.
-func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting, notices []Notice) {
+// announceAll is announce for many meetings, before and after, with few calls of the queue. The
+// waiting list gets what a change frees once the change can no longer be undone.
+func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting, notices []Notice, u *Undoable) {
 	var was, now []delayjob.Message
 	var free []Occupancy
 	for _, id := range slices.Sorted(maps.Keys(after)) {
@@ -102,7 +104,11 @@ func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting
 		}
 	}
 	s.forget(ctx, was, now)
-	s.freed(ctx, free)
+	if u != nil {
+		s.freedFrom(ctx, free, u.Until)
+	} else {
+		s.freed(ctx, free)
+	}
 	s.scheduler.Schedule(ctx, append(now, Deliveries(notices)...)...)
 }
 
@@ -139,7 +145,9 @@ func Deliveries(notices []Notice) []delayjob.Message {
 
 // freed schedules a check of the waiting lists for what has just become free. If the process dies
 // first, the loader's next full pass finds it.
-func (s *Service) freed(ctx context.Context, free []Occupancy) {
+func (s *Service) freed(ctx context.Context, free []Occupancy) { s.freedFrom(ctx, free, s.clock()) }
+
+func (s *Service) freedFrom(ctx context.Context, free []Occupancy, at time.Time) {
 	if len(free) == 0 {
 		return
 	}
@@ -148,5 +156,5 @@ func (s *Service) freed(ctx context.Context, free []Occupancy) {
 		s.log.Warn("waiting list lookup failed, loader will retry", "error", err)
 		return
 	}
-	s.scheduler.Schedule(ctx, Looks(rooms, number, s.clock())...)
+	s.scheduler.Schedule(ctx, Looks(rooms, number, at)...)
 }

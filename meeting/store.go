@@ -20,6 +20,7 @@ type Store interface {
 	SeriesStore
 	WaitStore
 	ZoneStore
+	UndoStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)
@@ -238,7 +239,8 @@ type SeriesStore interface {
 	Taken(ctx context.Context, wanted []Occupancy, except []ID) ([][]Occupancy, error)
 	// SaveSeries saves all of a change or nothing. It fails with [ErrOutdated] if the series or a
 	// meeting has changed since it was read, and with a [*ConflictError] if a room is taken. It
-	// returns the notices to send.
+	// returns the notices to send. A change that undoes another fails with [ErrUndoExpired] if anyone
+	// was notified of that one. It returns the notices that the other had superseded.
 	SaveSeries(ctx context.Context, c *SeriesChange) ([]Notice, error)
 }
 

@@ -367,7 +367,7 @@ func (s *Service) tryOnMeetings(ctx context.Context, refs []Ref, prepare func(co
 	if err != nil {
 		return nil, err
 	}
-	s.announceAll(ctx, before, after, notices)
+	s.announceAll(ctx, before, after, notices, nil)
 	return outcomes, nil
 }
 

@@ -29,9 +29,10 @@ type seriesAnswer struct {
 		ID    int64  `json:"id"`
 		RRule string `json:"rrule"`
 	} `json:"previous"`
-	Meetings []seriesMeeting `json:"meetings"`
-	Skipped  []skippedDate   `json:"skipped"`
-	Saved    bool            `json:"saved"`
+	Meetings  []seriesMeeting `json:"meetings"`
+	Skipped   []skippedDate   `json:"skipped"`
+	Saved     bool            `json:"saved"`
+	UndoUntil *time.Time      `json:"undo_until"`
 }
 
 type seriesMeeting struct {

@@ -74,6 +74,7 @@ type Job struct {
 // Booking holds the installation's rules for meetings.
 type Booking struct {
 	Timezone    string        `yaml:"timezone"`
+	Undo        time.Duration `yaml:"undo"` // for which a change can be undone, and its notifications wait; 0: not at all
 	HoldPending bool          `yaml:"hold_pending"`
 	Reminders   []Reminder    `yaml:"reminders"`
 	Approval    Approval      `yaml:"approval"`
@@ -210,7 +211,7 @@ func Default() *Config {
 			Jobs: map[string]Job{},
 		},
 		Booking: Booking{
-			Timezone: "UTC", HoldPending: true,
+			Timezone: "UTC", Undo: 10 * time.Second, HoldPending: true,
 			Reminders: []Reminder{
 				{Before: "start", Offset: 15 * time.Minute, Channels: []string{"email"}},
 				{Before: "end", Offset: 5 * time.Minute, Channels: []string{"email"}},

@@ -22,6 +22,7 @@ func (c Booking) Settings() *meeting.Settings {
 		EscalateAfter:   c.Approval.EscalateAfter,
 		CheckIn:         meeting.CheckIn{Required: c.CheckIn.Required, Opens: c.CheckIn.Opens, Grace: c.CheckIn.Grace},
 		Offer:           c.WaitingList.Offer,
+		Undo:            c.Undo,
 		Limits: policy.Limits{
 			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
 			MaxInvitations: c.Limits.MaxInvitations, MaxRoomDates: c.Limits.MaxRoomDates, MaxWaits: c.Limits.MaxWaits,

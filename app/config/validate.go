@@ -139,6 +139,7 @@ func (c Job) validate(r *rules, job string) {
 func (c *Booking) validate(r *rules) {
 	_, err := fault.Zone(c.Timezone)
 	r.check(err == nil, "booking.timezone", "is %q; it must be an IANA time zone such as Europe/Berlin", c.Timezone)
+	r.within("booking.undo", c.Undo, 0, 5*time.Minute)
 	c.validateReminders(r)
 	r.within("booking.approval.timeout", c.Approval.Timeout, time.Minute, year)
 	r.oneOf("booking.approval.on_timeout", c.Approval.OnTimeout, "reject", "approve")

@@ -225,6 +225,16 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return stateConflict(string(e.State), e.Error())
 	}
+	if errors.Is(err, meeting.ErrUndoExpired) {
+		p := New(http.StatusConflict, "undo_expired", "The change can no longer be undone")
+		p.Detail = "A change can be undone until undo_until, or until the first notification about it is sent."
+		return p
+	}
+	if errors.Is(err, meeting.ErrChangedSince) {
+		p := New(http.StatusConflict, "changed_since", "Something changed after the change")
+		p.Detail = "Only the latest change of a meeting or a series can be undone."
+		return p
+	}
 	if e, ok := errors.AsType[*notify.StateError](err); ok {
 		return stateConflict(string(e.State), "The notification is "+string(e.State)+".")
 	}

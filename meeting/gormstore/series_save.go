@@ -35,7 +35,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 		return nil, &meeting.ConflictError{}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("save series %d: %w", c.Series.ID, err)
+		return nil, fmt.Errorf("save series: %w", err)
 	}
 	failpoint.Reach("series.after", "")
 	*c = saved
@@ -44,7 +44,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 
 // draftOf is a copy whose series and meetings are its own.
 func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
-	d := meeting.SeriesChange{}
+	d := meeting.SeriesChange{Undoable: c.Undoable, Undoes: c.Undoes}
 	if c.Series != nil {
 		d.Series = new(*c.Series)
 	}
@@ -69,29 +69,49 @@ func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
 	return d
 }
 
+// saveSeries also keeps what the change replaced, if it can be undone.
 func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+	if c.Undoes != nil {
+		return s.saveUndo(tx, c)
+	}
+	var series *seriesRow // as it was
+	if c.Undoable != nil && c.Series.ID != 0 {
+		var err error
+		if series, err = take[seriesRow](tx.Where("id = ?", c.Series.ID)); err != nil {
+			return nil, err
+		}
+	}
+	notices, before, err := s.saveParts(tx, c)
+	if err == nil && c.Undoable != nil {
+		err = s.keepSeriesChange(tx, c, series, before, notices)
+	}
+	return notices, err
+}
+
+// saveParts returns the notices, and the meetings that were updated as they were before.
+func (s *Store) saveParts(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, map[int64]*meeting.Meeting, error) {
 	if c.Series == nil {
 		return s.updateAll(tx, c)
 	}
 	if err := s.putSeries(tx, c.Series, c.RaisesSequence()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Split != nil {
 		c.Split.PreviousID = c.Series.ID
 		if err := s.putSeries(tx, c.Split, true); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := s.lockQuotas(tx, append(slices.Clone(c.Update), c.Create...)...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	notices, err := s.updateAll(tx, c)
+	notices, before, err := s.updateAll(tx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	some, err := s.createAll(tx, c.Target(), c.Create)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	failpoint.Reach("series.middle", "")
 	own := c.Series.TakeNotices()
@@ -100,11 +120,11 @@ func (s *Store) saveSeries(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Noti
 	}
 	if own = append(own, some...); len(own) > 0 {
 		if err := s.outbox.Insert(tx, own); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	failpoint.Reach("series.before", "")
-	return append(notices, own...), nil
+	return append(notices, own...), before, nil
 }
 
 // putSeries inserts a series, or saves one that has still the version that was read.
@@ -131,10 +151,10 @@ func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error
 	return tx.Select("*").Omit(clause.Associations).Updates(row).Error
 }
 
-// updateAll saves the meetings that are there, if they are still as they were read.
-func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, error) {
+// updateAll saves the meetings that are there, if they are still as they were read. It also returns them as they were.
+func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, map[int64]*meeting.Meeting, error) {
 	if len(c.Update) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ids := make([]int64, len(c.Update))
 	for i, m := range c.Update {
@@ -142,7 +162,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	}
 	now, err := s.lockedMeetings(tx, ids...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	before := make(map[int64]*meeting.Meeting, len(now))
 	for _, m := range now {
@@ -152,7 +172,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	for i, m := range c.Update {
 		was := before[m.ID]
 		if was == nil || was.Version != m.Version {
-			return nil, meeting.ErrOutdated
+			return nil, nil, meeting.ErrOutdated
 		}
 		if m.SeriesID == 0 && c.Split != nil {
 			m.SeriesID = c.Split.ID
@@ -166,9 +186,10 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 		cs[i] = change{before: was, m: m, left: true}
 	}
 	if _, err := s.exec(tx, leavePlaces, s.ids(ids...)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.save(tx, cs...)
+	notices, err := s.save(tx, cs...)
+	return notices, before, err
 }
 
 // createAll writes new meetings of a series with a few statements, however many they are, and

@@ -34,6 +34,13 @@ type Outbox interface {
 	Insert(tx *gorm.DB, ns []meeting.Notice) error
 	// Withdraw cancels what is still to be sent about these meetings of some kinds.
 	Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error
+	// Retract keeps notices from being sent, by their IDs and all about some meetings but reminders.
+	// It returns [meeting.ErrUndoExpired] if one was sent already, or is being sent. threads are
+	// those of the notices.
+	Retract(tx *gorm.DB, notices []int64, about []meeting.ID) (threads []string, err error)
+	// Revive lets notices wait again that were superseded or withdrawn since an instant, if they are
+	// about these meetings or of these threads. It returns them with ID, channel and due time.
+	Revive(tx *gorm.DB, about []meeting.ID, threads []string, since time.Time) ([]meeting.Notice, error)
 }
 
 // Trail notes what is done to rooms, sites and blackouts, in the transaction that does it. Of what

@@ -64,6 +64,14 @@ func (outbox) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKin
 	return tx.Model(&notified{}).Where("meeting_id IN ? AND kind IN ?", ids, kinds).Update("withdrawn", true).Error
 }
 
+func (outbox) Retract(tx *gorm.DB, notices []int64, about []meeting.ID) ([]string, error) {
+	return nil, tx.Model(&notified{}).Where("id IN ? OR meeting_id IN ?", notices, about).Update("withdrawn", true).Error
+}
+
+func (outbox) Revive(*gorm.DB, []meeting.ID, []string, time.Time) ([]meeting.Notice, error) {
+	return nil, nil
+}
+
 // fixture is a store with an admin, a manager, two members and two rooms.
 type fixture struct {
 	testing.TB

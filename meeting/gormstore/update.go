@@ -45,7 +45,7 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 			if notices, err = s.save(tx, change{before: before, m: m}); err != nil {
 				return fmt.Errorf("update meeting %d: %w", id, err)
 			}
-			return nil
+			return s.keepChange(tx, before, m, notices)
 		})
 		return m, err
 	})

@@ -76,6 +76,10 @@ func (nobody) Schedule(context.Context, ...delayjob.Message)                {}
 func (nobody) Forget(context.Context, ...string)                            {}
 func (nobody) Insert(_ *gorm.DB, ns []meeting.Notice) error                 { return nil }
 func (nobody) Withdraw(*gorm.DB, []meeting.ID, ...meeting.NoticeKind) error { return nil }
+func (nobody) Retract(*gorm.DB, []int64, []meeting.ID) ([]string, error)    { return nil, nil }
+func (nobody) Revive(*gorm.DB, []meeting.ID, []string, time.Time) ([]meeting.Notice, error) {
+	return nil, nil
+}
 func (nobody) OfMeeting(_ context.Context, id meeting.ID, _ meeting.Page) ([]httpapi.MeetingNotification, string, error) {
 	text := func(n, user int64) httpapi.MeetingNotification {
 		number := fmt.Sprintf("+4930%d", n)

@@ -42,6 +42,7 @@ type Meeting struct {
 	Version          int64          `json:"version"`
 	CreatedAt        time.Time      `json:"created_at"`
 	UpdatedAt        time.Time      `json:"updated_at"`
+	UndoUntil        *time.Time     `json:"undo_until,omitempty" doc:"Until when you can undo the change that this answers with POST /meetings/{id}/undo; omitted if you cannot"`
 }
 
 // RoomRef names a room of a meeting.
@@ -151,7 +152,15 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Version:          m.Version,
 		CreatedAt:        m.CreatedAt.UTC(),
 		UpdatedAt:        m.UpdatedAt.UTC(),
+		UndoUntil:        undoUntil(m.Undoable()),
 	}
+}
+
+func undoUntil(u *meeting.Undoable) *time.Time {
+	if u == nil {
+		return nil
+	}
+	return instant(u.Until)
 }
 
 func roomRefs(m *meeting.Meeting) []RoomRef { return roomRefsOf(m.RoomIDs, m.RoomNames) }
@@ -344,6 +353,7 @@ func (h *handlers) registerMeetings(api huma.API) {
 	register(api, operation("get-meeting", http.MethodGet, "/meetings/{id}", "Get a meeting", tag), h.meeting)
 	register(api, operation("update-meeting", http.MethodPatch, "/meetings/{id}", "Change a meeting; a new time or room is checked like a new booking", tag), h.updateMeeting)
 	register(api, operation("cancel-meeting", http.MethodPost, "/meetings/{id}/cancel", "Cancel a meeting", tag), h.cancelMeeting)
+	register(api, operation("undo-meeting", http.MethodPost, "/meetings/{id}/undo", "Undo your latest change of a meeting, without notifying anyone", tag), h.undoMeeting)
 	register(api, operation("approve-meeting", http.MethodPost, "/meetings/{id}/approve", "Approve a request", tag), h.approveMeeting)
 	register(api, operation("reject-meeting", http.MethodPost, "/meetings/{id}/reject", "Reject a request", tag), h.rejectMeeting)
 	h.registerCheckIn(api, tag)
@@ -507,6 +517,15 @@ func (h *handlers) cancelMeeting(ctx context.Context, in *cancelInput) (*one[Mee
 		return nil, err
 	}
 	return answer(h.svc.Cancel(ctx, by, in.ID, in.version(), said.Reason))
+}
+
+// undoMeeting takes no body: it undoes the latest change.
+func (h *handlers) undoMeeting(ctx context.Context, in *guardedInput) (*one[Meeting], error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(h.svc.Undo(ctx, by, in.ID, in.version()))
 }
 
 type decideInput struct {

@@ -59,11 +59,12 @@ type AbsentDate struct {
 
 // SeriesResult is the result of a change of a series, or of its preview.
 type SeriesResult struct {
-	Series   Series        `json:"series"`
-	Previous *Series       `json:"previous,omitempty" doc:"The series that was split, which now ends before the first changed date"`
-	Meetings []Meeting     `json:"meetings" nullable:"false" doc:"Meetings that were created or changed, sorted by start"`
-	Skipped  []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that could not be booked as requested"`
-	Saved    bool          `json:"saved" doc:"Whether the change was saved. In a preview, whether it would be: false if on_conflict is fail and there is a conflict"`
+	Series    Series        `json:"series"`
+	Previous  *Series       `json:"previous,omitempty" doc:"The series that was split, which now ends before the first changed date"`
+	Meetings  []Meeting     `json:"meetings" nullable:"false" doc:"Meetings that were created or changed, sorted by start"`
+	Skipped   []SkippedDate `json:"skipped" nullable:"false" doc:"Dates that could not be booked as requested"`
+	UndoUntil *time.Time    `json:"undo_until,omitempty" doc:"Until when you can undo the change with POST /series/{id}/undo, with the ID of previous if there is one; omitted if you cannot"`
+	Saved     bool          `json:"saved" doc:"Whether the change was saved. In a preview, whether it would be: false if on_conflict is fail and there is a conflict"`
 }
 
 // SkippedDate is a date that cannot be booked, and the reason.
@@ -124,6 +125,7 @@ func seriesOf(s *meeting.Series) Series {
 func seriesResultOf(r *meeting.SeriesResult) SeriesResult {
 	out := SeriesResult{
 		Series: seriesOf(r.Series), Meetings: list(r.Meetings, meetingOf), Skipped: list(r.Skipped, skippedOf), Saved: r.Saved,
+		UndoUntil: undoUntil(r.Undoable),
 	}
 	if r.Previous != nil {
 		out.Previous = new(seriesOf(r.Previous))
@@ -223,6 +225,7 @@ func (h *handlers) registerSeries(api huma.API) {
 	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all future dates, or those from a date on, which become a new series", tag)), h.updateSeries)
 	register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "Preview PATCH /series/{id}: all dates that change, and those that cannot be booked", tag)), h.previewUpdate)
 	register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Cancel all future dates, or those from a date on", tag), h.cancelSeries)
+	register(api, operation("undo-series", http.MethodPost, "/series/{id}/undo", "Undo your latest change of a series, without notifying anyone", tag), h.undoSeries)
 	register(api, operation("approve-series", http.MethodPost, "/series/{id}/approve", "Approve all pending requests of a series, or none if one fails", tag), h.approveSeries)
 	register(api, operation("reject-series", http.MethodPost, "/series/{id}/reject", "Reject all pending requests of a series", tag), h.rejectSeries)
 	register(api, creates(operation("add-series-date", http.MethodPost, "/series/{id}/dates", "Restore a date that was skipped, cancelled or excluded", tag)), h.addDate)
@@ -345,6 +348,14 @@ func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*on
 		return nil, err
 	}
 	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.from(), said.Reason.Reason))
+}
+
+func (h *handlers) undoSeries(ctx context.Context, in *guardedInput) (*one[SeriesResult], error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answerSeries(h.svc.UndoSeries(ctx, by, in.ID, in.version()))
 }
 
 func (h *handlers) approveSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {

@@ -73,6 +73,7 @@ type Meeting struct {
 	EndedAt         *time.Time `json:"ended_at"`
 	ScheduleVersion int64      `json:"schedule_version"`
 	Version         int64      `json:"version"`
+	UndoUntil       *time.Time `json:"undo_until"`
 }
 
 // Entry of a meeting's history.

@@ -120,6 +120,7 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 			s.env = append(s.env, e)
 		}
 	}
+	s.env = append(s.env, "PUNCTUAL_BOOKING_UNDO=0s") // mails go out at once, unless Env says otherwise
 	if !c.NoAdmin {
 		s.env = append(s.env, "PUNCTUAL_ADMIN_EMAIL="+AdminEmail, "PUNCTUAL_ADMIN_PASSWORD="+AdminPassword)
 	}

@@ -1,5 +1,5 @@
 -- Begins attempts at notifications, except where an older one of the thread is not final. Expired
--- ones and dead letters do not block newer ones.
+-- ones, dead letters and those that are not due yet do not block newer ones.
 -- Parameters: $1 now, $2 length of the lease in microseconds, $3 IDs, $4 IDs of failed ones to try
 -- again, the last two JSON arrays.
 -- Result: id, version, attempts, sending_at.
@@ -12,6 +12,7 @@ WHERE n.id = ANY (ARRAY(SELECT CAST(v AS bigint) FROM jsonb_array_elements_text(
     AND (n.expires_at IS NULL OR n.expires_at >= $1)
     AND (n.thread = '' OR NOT EXISTS (SELECT 1 FROM notifications p
         WHERE p.thread = n.thread AND p.thread <> '' AND p.id < n.id AND p.state IN ('pending', 'sending')
+            AND (p.state = 'sending' OR p.due_at <= $1)
             AND (p.state = 'sending' OR p.expires_at IS NULL OR p.expires_at >= $1)
             AND NOT EXISTS (SELECT 1 FROM job_failures f
                 WHERE f.job = 'notify.' || p.channel AND f.key = CAST(p.id AS text) AND f.version >= p.version)))

@@ -52,6 +52,8 @@ const de: typeof en = {
     not_found: 'Das existiert nicht mehr.',
     room_conflict: 'Der Raum ist zu dieser Zeit belegt.',
     state_conflict: 'Der Stand hat sich geändert. Das ist nicht mehr möglich.',
+    undo_expired: 'Die Änderung lässt sich nicht mehr rückgängig machen.',
+    changed_since: 'Inzwischen wurde etwas anderes geändert. Nur die letzte Änderung lässt sich rückgängig machen.',
     version_mismatch: 'Jemand anderes hat das inzwischen geändert.',
     invalid: 'Bitte prüfen Sie die markierten Felder.',
     policy_violation: 'Die Buchungsregeln des Raums lassen das nicht zu.',

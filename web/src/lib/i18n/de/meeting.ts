@@ -106,6 +106,7 @@ const de: typeof en = {
       series: 'Mit der Serie',
       waiting_list: 'Von der Warteliste',
       escalated: 'Niemand hatte entschieden',
+      undone: 'Rückgängig gemacht',
       default_reminders: 'Standarderinnerungen wurden geändert',
       restart: 'Einige Einstellungen erfordern einen Neustart',
       room_check_in: 'Check-in-Einstellungen des Raums wurden geändert',

@@ -105,6 +105,7 @@ export default {
       series: 'With the series',
       waiting_list: 'From the waiting list',
       escalated: 'Nobody had decided',
+      undone: 'Undone',
       default_reminders: 'Default reminders changed',
       restart: 'Some settings need a restart',
       room_check_in: 'The room’s check-in changed',

@@ -106,6 +106,7 @@ const zh: typeof en = {
       series: '随系列更改',
       waiting_list: '来自候补名单',
       escalated: '无人审批',
+      undone: '已撤销',
       default_reminders: '默认提醒已更改',
       restart: '部分设置需重启后生效',
       room_check_in: '会议室的签到要求已更改',
