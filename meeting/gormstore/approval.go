@@ -17,7 +17,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// newApprovalRow returns nil if nobody had to decide yet.
+// newApprovalRow returns nil if no decision was ever required.
 func newApprovalRow(m *meeting.Meeting) (*approvalRow, error) {
 	a, r := m.Approval, m.Request
 	if a.Requested == 0 && len(a.Agreed) == 0 {
@@ -77,7 +77,7 @@ func (r *approvalRow) addTo(m *meeting.Meeting) error {
 			return fmt.Errorf("approval: %w", err)
 		}
 	}
-	if r.Told != "" { // an empty list says that nobody was
+	if r.Told != "" { // an empty list means nobody
 		if err := json.Unmarshal([]byte(r.Told), &q.Notified); err != nil {
 			return fmt.Errorf("approval: %w", err)
 		}
@@ -88,8 +88,8 @@ func (r *approvalRow) addTo(m *meeting.Meeting) error {
 	return nil
 }
 
-// saveApprovals writes those that differ from before; before is nil for a new meeting. What the
-// time-out of a request does is settled when it is made, and changed by closeRequests alone.
+// saveApprovals writes the approvals that differ from before; before is nil for a new meeting. The
+// outcome of a request's time-out is fixed when it is made; only closeRequests changes it.
 func (s *Store) saveApprovals(tx *gorm.DB, cs []change) error {
 	var rows []*approvalRow
 	for _, c := range cs {
@@ -132,8 +132,8 @@ func (s *Store) Waiting(ctx context.Context, after meeting.ID, limit int) ([]*me
 
 var heldForChanges = load("held_for_changes")
 
-// HeldForChanges returns which slots of a room are held for changes that wait and for offers, in a span and
-// have not lapsed.
+// HeldForChanges returns the slots of a room within a span that are held for pending moves and for
+// offers, and have not lapsed.
 func (s *Store) HeldForChanges(ctx context.Context, roomID int64, span clock.Slot, at time.Time) ([]meeting.HeldSlot, error) {
 	var found []meeting.HeldSlot
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
@@ -162,12 +162,12 @@ func (s *Store) RequestsAskedWith(ctx context.Context, ids []meeting.ID) ([]*mee
 	return ms, nil
 }
 
-// changeRooms are the rooms of the change that the request q is for.
+// changeRooms selects the rooms of the change that the request q is for.
 const changeRooms = `{postgres: SELECT CAST(x AS bigint) FROM jsonb_array_elements_text(q.change -> 'room_ids') AS x}` +
 	`{sqlite: SELECT value FROM json_each(q.change, '$.room_ids')}`
 
-// requestedRooms are the rooms that the request q of the meeting m is about, as far as they
-// need an agreement at the level that is asked and have none yet.
+// requestedRooms selects the rooms of the request q of the meeting m that need an approval at the
+// current level and have none yet.
 const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
 	AND r.id IN (SELECT mr.room_id FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND q.change IS NULL
 		UNION ALL ` + changeRooms + `)
@@ -177,7 +177,7 @@ const requestedRooms = `(SELECT r.id FROM rooms r WHERE r.approval_required
 		{sqlite: SELECT 1 FROM json_each(q.agreed_now) AS g WHERE json_extract(g.value, '$.level') = q.level
 			AND (json_extract(g.value, '$.room_ids') IS NULL OR EXISTS (SELECT 1 FROM json_each(g.value, '$.room_ids') AS x WHERE x.value = r.id))}))`
 
-// holdsRooms is the condition on a meeting m that it holds rooms, for itself.
+// holdsRooms is the condition that a meeting m itself holds rooms.
 const holdsRooms = `EXISTS (SELECT 1 FROM occupancies h WHERE h.meeting_id = m.id AND NOT h.held)`
 
 // waits is [meeting.Meeting.Waits] in SQL, at the instant of a parameter.
@@ -186,8 +186,8 @@ func waits(now string) string {
 		AND (q.change IS NULL AND m.status = 'pending' OR q.change IS NOT NULL AND m.status = 'confirmed' AND m.starts_at > ` + now + `)`
 }
 
-// awaiting asks for meetings that wait for the viewer to agree to one of their rooms. Of what
-// admins may decide, it is what nobody else is asked for, or what took too long.
+// awaiting selects pending requests that the viewer can approve for one of the rooms. For admins,
+// these are requests that nobody else is asked for, or that were escalated.
 func (c *conditions) awaiting(q meeting.MeetingQuery) {
 	c.all = append(c.all, waits(c.param(micro(q.Now))))
 	v := q.Viewer

@@ -78,11 +78,11 @@ func (s *Store) CreateBlackout(ctx context.Context, b *policy.Blackout) error {
 	return nil
 }
 
-// closeRooms makes every booking that was checked before fail, or wait until it is saved. A
-// booking takes a shared lock of its rooms and compares closures: it is ahead of the lock here,
-// and so among the meetings that are read afterwards, or it meets another number.
+// closeRooms makes every booking that was checked before fail, or waits until it is saved. A
+// booking takes a shared lock of its rooms and compares closures. So it either got the lock first
+// and is among the meetings that are read afterwards, or it finds another number.
 //
-// The site's lock excludes rooms that come to it: their foreign key takes a shared one.
+// The site's lock keeps rooms from joining it: their foreign key takes a shared lock.
 func closeRooms(tx *gorm.DB, b *blackoutRow) (closed []int64, err error) {
 	rooms, err := roomsOf(tx, b)
 	if err != nil {
@@ -112,9 +112,9 @@ var (
 	lapseClosed   = load("lapse_closed")
 )
 
-// closeRequests settles what the time-out of requests will do that wait for rooms which have just been
-// closed or opened: readers and the timer then agree at once when the deadline comes. What is closed
-// after its deadline is booked by then. See [meeting.Meeting.EffectiveStatus].
+// closeRequests fixes the outcome of the time-outs of requests whose rooms have just been closed or
+// opened, so that readers and the timer agree at the deadline. A blackout after the deadline does
+// not matter: the request is booked by then. See [meeting.Meeting.EffectiveStatus].
 func (s *Store) closeRequests(tx *gorm.DB, rooms []int64, at time.Time) error {
 	if len(rooms) == 0 {
 		return nil
@@ -134,8 +134,8 @@ func recheck(tx, query *gorm.DB) (ids []int64, err error) {
 	return ids, tx.Exec("UPDATE rooms SET closures = closures + 1 WHERE id IN ?", ids).Error
 }
 
-// joinSite makes a room that has come to a site subject to its blackouts. By now the site
-// cannot get one at the same time: see closeRooms.
+// joinSite applies the blackouts of a site to a room that joins it. The site cannot get a blackout
+// at the same time: see closeRooms.
 func joinSite(tx *gorm.DB, roomID, siteID int64) error {
 	if siteID == 0 {
 		return nil
@@ -182,7 +182,8 @@ func (s *Store) UpdateBlackout(ctx context.Context, id int64, fn func(*policy.Bl
 	return b, nil
 }
 
-// DeleteBlackout leaves the rooms' closures alone: bookings checked against it were refused.
+// DeleteBlackout does not change the rooms' closures: bookings checked against the blackout were
+// refused.
 func (s *Store) DeleteBlackout(ctx context.Context, id int64, at time.Time, fn func(*policy.Blackout) error) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[blackoutRow](forRemoval(tx).Where("id = ?", id))

@@ -18,8 +18,8 @@ var (
 	setGrace    = load("set_grace")
 )
 
-// expectPeople gives the meetings of a room the check-in that it asks for now, on top of what
-// their other rooms do; see [meeting.CheckInWindow.Follow].
+// expectPeople applies a room's check-in settings to its meetings, together with those of their
+// other rooms; see [meeting.CheckInWindow.Follow].
 func (s *Store) expectPeople(tx *gorm.DB, roomID int64, at time.Time) error {
 	var changed []row
 	entries := map[meeting.ID]meeting.Entry{}

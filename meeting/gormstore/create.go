@@ -47,7 +47,7 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	})
 }
 
-// insertAll writes meetings with all that they bring about, and returns the notices.
+// insertAll writes meetings with all their parts, and returns the notices.
 func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice, error) {
 	var cs []change
 	for _, m := range ms {
@@ -76,14 +76,14 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 		}
 	}
 	rest := notices
-	for _, ns := range taken { // callers that kept them find their IDs there
+	for _, ns := range taken { // callers that kept the slice find the IDs there
 		rest = rest[copy(ns, rest):]
 	}
 	failpoint.Reach("booking.before", "")
 	return notices, nil
 }
 
-// insertMeeting gives m its ID and versions. With claims it has to run in a transaction.
+// insertMeeting sets m's ID and versions. With claims it must run in a transaction.
 func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []historyRow) (err error) {
 	if err := s.claimQuotas(tx, m); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Store) insertInSteps(tx *gorm.DB, m *meeting.Meeting, history []history
 	return r.ID, s.insertParts(tx, []*meeting.Meeting{&saved}, history)
 }
 
-// errNoRoom: the service has looked, but a room may be deleted in between.
+// errNoRoom: a room was deleted after the service checked it.
 var errNoRoom = &meeting.InvalidError{Faults: []meeting.Fault{
 	{Location: "room_ids", Code: "unknown_room", Message: "must not contain a deleted room"},
 }}

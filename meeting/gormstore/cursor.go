@@ -11,7 +11,7 @@ import (
 
 const defaultLimit = 50
 
-// position is where a page ended, in the order of its list; opaque to those who hold it.
+// position is the end of a page, in the order of its list; opaque to clients.
 type position struct {
 	List string `json:"l"`           // which list
 	At   int64  `json:"t,omitempty"` // microseconds
@@ -45,7 +45,8 @@ func readCursor(list, c string) (*position, error) {
 	return &p, nil
 }
 
-// paged cuts the row that was read beyond the page, and makes the cursor if there was one.
+// paged removes the extra row that was read beyond the page, and returns the cursor if there was
+// one.
 func paged[T any](rows []T, limit int, at func(T) position) (page []T, next string) {
 	if len(rows) <= limit {
 		return rows, ""

@@ -20,7 +20,8 @@ var (
 	lockFollowers = write(`SELECT id FROM meetings
 		WHERE id ` + amongIDs + ` AND default_reminders AND status IN ('pending', 'confirmed', 'in_progress') AND ends_at > $2
 		ORDER BY id {postgres: FOR NO KEY UPDATE}`)
-	// One process at a time writes them, so that several that read the same file do not double the load.
+	// Only one process at a time writes the reminders, so that several that read the same file do
+	// not double the load.
 	lockDefaults   = write(`SELECT pg_advisory_xact_lock(120394875201)`)
 	dropReminders  = load("drop_reminders")
 	changeChannels = load("change_channels")
@@ -30,10 +31,10 @@ var (
 	raiseVersions = write(`UPDATE meetings SET version = version + 1, updated_at = $2 WHERE id ` + amongIDs)
 )
 
-// FollowReminders leaves schedules and their versions alone: a reminder is a message of
-// its own, and that of one which is gone finds nothing. One whose time has passed is not sent
-// (again), however often it is taken out and put back. Meetings that have the reminders
-// already are read, and neither locked nor written.
+// FollowReminders does not change schedules and their versions: a reminder has its own message, and
+// the message of a removed one has no effect. A reminder whose time has passed is not sent (again),
+// however often it is removed and added. Meetings that have the reminders already are read, but
+// neither locked nor written.
 func (s *Store) FollowReminders(ctx context.Context, rs []meeting.Reminder, at time.Time, after meeting.ID, limit int) (changed int, last meeting.ID, err error) {
 	tx := s.db.WithContext(ctx)
 	page, err := s.numbers(tx, followers, micro(at), after, limit)
@@ -57,7 +58,7 @@ func wrapFollow(err error) error {
 	return nil
 }
 
-// differing are those of the meetings that have other reminders.
+// differing returns the meetings that have other reminders.
 func (s *Store) differing(tx *gorm.DB, ids []int64, rs []meeting.Reminder) ([]int64, error) {
 	now, err := s.chosen(tx, ids)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Store) setReminders(tx *gorm.DB, ids []int64, rs []meeting.Reminder, at
 	return len(touched), s.recordAll(tx, entries)
 }
 
-// chosen are the reminders of meetings as they are.
+// chosen selects the current reminders of meetings.
 func (s *Store) chosen(tx *gorm.DB, ids []int64) (map[meeting.ID][]meeting.Reminder, error) {
 	found := map[meeting.ID][]meeting.Reminder{}
 	err := s.query(tx, func(rows *sql.Rows) error {

@@ -18,8 +18,7 @@ const (
 // statement is a text for each dialect.
 type statement [2]string
 
-// write translates a text for both databases. Parameters are $1, $2 ... In braces stands
-// what differs:
+// write translates a text for both databases. Parameters are $1, $2 ... Braces mark what differs:
 //
 //	{rows $1: a bigint, b timestamptz}  a table x(a, b) of the objects in the JSON array $1; see [table]
 //	{by m.id: $1 id}                    to a join of {rows $1: id ...}: an index of m finds the rows, however few or many they are

@@ -12,10 +12,10 @@ import (
 	"punctual/meeting"
 )
 
-// dueQuery is what one job waits for. Its conditions repeat the words of a partial index.
+// dueQuery selects the messages of one job. Its conditions repeat the words of a partial index.
 type dueQuery struct{ text, order string }
 
-// dueMeetings are the meetings that wait for one edge.
+// dueMeetings selects the meetings whose start or end is due.
 func dueMeetings(column, statuses string) dueQuery {
 	return dueQuery{
 		order: column + ", m.id",
@@ -26,7 +26,7 @@ func dueMeetings(column, statuses string) dueQuery {
 	}
 }
 
-// dueRequests are the meetings whose request waits for one timer.
+// dueRequests selects the meetings whose request has a timer that is due.
 func dueRequests(column string) dueQuery {
 	return dueQuery{
 		order: column + ", q.meeting_id",
@@ -37,7 +37,7 @@ func dueRequests(column string) dueQuery {
 	}
 }
 
-// dueStatements differ in what bounds them below: nothing, an instant ($4) or a cursor ($4, ...).
+// dueStatements differ in their lower bound: none, an instant ($4) or a cursor ($4, ...).
 type dueStatements struct{ all, from, after statement }
 
 func (q dueQuery) statements() dueStatements {
@@ -67,8 +67,8 @@ var due = map[string]dueStatements{
 			AND NOT EXISTS (SELECT 1 FROM job_failures f WHERE f.job = $3 AND f.key = CAST(w.id AS text) AND f.version = w.version)
 			ORDER BY {order} LIMIT $2`,
 	}.statements(),
-	// Reminders of meetings that ended while nobody was there to send them are due as well, to
-	// be recorded as skipped.
+	// Reminders of meetings that ended while no process ran are due as well, to be recorded as
+	// skipped.
 	meeting.JobRemind: dueQuery{
 		order: "r.due_at, r.meeting_id, r.before, r.offset_seconds",
 		text: `SELECT r.meeting_id, r.before || ':' || CAST(r.offset_seconds AS text), m.schedule_version, r.due_at
@@ -105,7 +105,7 @@ func (s *Store) Due(ctx context.Context, job string, from, to time.Time, after m
 	return found, nil
 }
 
-// dueStatement chooses the statement by what bounds it below, and puts its parameters together.
+// dueStatement selects the statement by its lower bound, and returns its parameters.
 func dueStatement(job string, from, to time.Time, after meeting.DueCursor, limit int) (statement, []any, error) {
 	q, ok := due[job]
 	if !ok {

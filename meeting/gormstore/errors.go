@@ -11,7 +11,7 @@ import (
 
 const noOverlap = "occupancies_no_overlap" // the constraint, and the message of SQLite's triggers
 
-// errTaken says that the database refused an occupancy.
+// errTaken is returned if the database refused an occupancy.
 var errTaken = errors.New("a room is taken")
 
 // taken turns the database's refusal into errTaken.
@@ -26,7 +26,7 @@ func taken(err error) error {
 	return err
 }
 
-// retryable reports whether the database asks to try the transaction again.
+// retryable reports whether the database asks for a retry of the transaction.
 func retryable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "40001" || e.Code == "40P01" // serialisation failure, deadlock

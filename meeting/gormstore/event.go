@@ -14,7 +14,7 @@ var (
 	getEvents  = load("events")
 	lastEvent  = write(`SELECT COALESCE(max(id), 0) FROM history`)
 	getEnded   = write(`SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`)
-	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know what has been given out
+	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know which numbers were issued
 )
 
 func (s *Store) Events(ctx context.Context, after int64, limit int) (found []events.Event, ended uint64, err error) {

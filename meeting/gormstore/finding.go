@@ -31,7 +31,7 @@ func (s *Store) Candidates(ctx context.Context, n finding.Need, after *meeting.R
 	return rooms, nil
 }
 
-// suiting are rooms that have what the need asks for.
+// suiting selects rooms that meet the need.
 func (s *Store) suiting(db *gorm.DB, n finding.Need) *gorm.DB {
 	return s.filterRooms(db, meeting.RoomQuery{IDs: n.RoomIDs, SiteID: n.SiteID, Features: n.Features, Persons: n.Persons})
 }
@@ -86,7 +86,7 @@ var (
 		FROM (` + rowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at, o.lapses_at", "$1", "$2") + `) AS o
 		WHERE ` + unlapsed("$3"))
 	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4", "$5") + `
-		AND +o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)  // by meeting: an index would be asked for each of the rooms
+		AND +o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)  // by meeting, because an index would be searched for each of the rooms
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
 		` + takenOfRooms + `
 		JOIN meetings AS m ON m.id = o.meeting_id
@@ -125,7 +125,7 @@ func (m *micros) Scan(v any) error {
 	return nil
 }
 
-// AllBusy sorts if the database did not read an index by start.
+// AllBusy sorts the rows unless the database read an index by start.
 func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(roomID int64, taken clock.Slot)) error {
 	var all []roomSlot
 	scan := func(rows *sql.Rows) error {

@@ -173,7 +173,7 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 	text := selectMeetings
 	if q.Brief {
 		text = selectBrief
-		if q.Viewer != nil { // of those who are invited only the viewer matters
+		if q.Viewer != nil { // of the attendees only the viewer matters
 			text = strings.Replace(text, "WHERE a.meeting_id = m.id)",
 				"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
 		}
@@ -192,8 +192,8 @@ func meetingsIn(rooms, from, to string) string {
 	return "SELECT DISTINCT l.id FROM (" + heldOrNot(occupanciesOf(rooms, from, to), from, to) + ") AS l"
 }
 
-// heldOrNot does so for a table of occupancies, some more than once: most meetings hold their rooms.
-// The others are requests and meetings that were ended early.
+// heldOrNot is meetingsIn for a table of occupancies, with repetitions: most meetings hold their
+// rooms. The others are requests and meetings that ended early.
 func heldOrNot(occupancies, from, to string) string {
 	return longRowsWithin("meetings", "o.id", from, to) +
 		"\n\tUNION ALL SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
@@ -207,7 +207,7 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	if len(q.RoomIDs) > 0 {
 		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND {sqlite: +}mr.room_id "+
 			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+
-			"{postgres: OFFSET 0})") // by meeting: not by room, which has had thousands
+			"{postgres: OFFSET 0})") // by meeting, not by room, which has had thousands
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)
@@ -235,15 +235,16 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	}
 }
 
-// effective asks for meetings whose [meeting.Meeting.EffectiveStatus] at q.Now is one of those wanted.
+// effective selects meetings whose [meeting.Meeting.EffectiveStatus] at q.Now is one of the
+// requested ones.
 func (c *conditions) effective(q meeting.MeetingQuery) {
 	now := sync.OnceValue(func() string { return c.param(micro(q.Now)) }) // a parameter must not be left unused
 	const approves = "COALESCE(q.on_timeout, 'rejected') = 'confirmed'"
 	overdue := func(then string) string {
 		return "(m.status = 'pending' AND m.approval_deadline <= " + now() + " AND " + then + ")"
 	}
-	confirmed := func() string { return "(m.status = 'confirmed' OR " + overdue(approves+" AND "+holdsRooms) + ")" } // by its time-out, too
-	expected := func() string {                                                                                      // somebody has come, still may, or need not
+	confirmed := func() string { return "(m.status = 'confirmed' OR " + overdue(approves+" AND "+holdsRooms) + ")" } // also by its time-out
+	expected := func() string {                                                                                      // checked in, check-in still open, or not required
 		return "(m.checked_in_at IS NOT NULL OR m.no_show_at IS NULL OR m.no_show_at > " + now() + " OR m.no_show_at >= m.ends_at)"
 	}
 	var any []string
@@ -268,8 +269,8 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 	c.all = append(c.all, "("+strings.Join(any, " OR ")+")")
 }
 
-// visible asks for meetings whose title the viewer may see at an instant: the rule of
-// [meeting.Actor.MaySee] in SQL.
+// visible selects meetings whose title the viewer may see at an instant: [meeting.Actor.MaySee] in
+// SQL.
 func (c *conditions) visible(v meeting.Actor, at time.Time) {
 	if v.Blind {
 		c.all = append(c.all, "m.visibility <> 'private'")

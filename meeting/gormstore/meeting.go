@@ -14,11 +14,11 @@ import (
 	"punctual/meeting/clock"
 )
 
-// selectMeetings reads meetings with all that belongs to them, in one look at the database.
+// selectMeetings reads meetings with all their parts, in one snapshot of the database.
 var selectMeetings = selecting(attendeesOf, remindersOf)
 
-// selectBrief reads them without what a picture of many does not show: reminders, and who is
-// invited but to private ones.
+// selectBrief reads meetings without reminders, and without the attendees of public ones, for views
+// of many meetings.
 var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL")
 
 // selectOutlines reads them without people and reminders.

@@ -140,7 +140,7 @@ type occupancyRow struct {
 	RoomID     int64      `json:"room_id"`
 	StartsAt   time.Time  `json:"starts_at"`
 	EndsAt     time.Time  `json:"ends_at"`
-	Held       bool       `json:"held"` // for a change that waits, or for an offer
+	Held       bool       `json:"held"` // for a pending move, or for an offer
 	LapsesAt   *time.Time `json:"lapses_at"`
 }
 
@@ -165,7 +165,7 @@ func occupancyRows(os []meeting.Occupancy, like occupancyRow) []occupancyRow {
 	return rows
 }
 
-// heldBy is what a requested change holds beyond what the meeting has.
+// heldBy returns what a requested change holds in addition to the meeting.
 func heldBy(m *meeting.Meeting) []meeting.Occupancy {
 	if m.Request == nil || m.Request.Change == nil {
 		return nil
@@ -210,8 +210,8 @@ type reminderRow struct {
 
 func (reminderRow) TableName() string { return "meeting_reminders" }
 
-// reminderRows are handled already if their time had passed when the meeting was saved: a
-// booking made ten minutes ahead has no use for a reminder of fifteen.
+// reminderRows are marked as handled if their time had passed when the meeting was saved: a booking
+// made ten minutes ahead has no use for a reminder 15 minutes before.
 func reminderRows(m *meeting.Meeting) []reminderRow {
 	rows := make([]reminderRow, len(m.Reminders))
 	for i, r := range m.Reminders {

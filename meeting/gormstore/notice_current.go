@@ -11,7 +11,7 @@ import (
 
 var getStates = load("standings")
 
-// NoticeStates returns what decides whether notices about meetings are still true.
+// NoticeStates returns the states that decide whether notices about meetings are still current.
 func (s *Store) NoticeStates(ctx context.Context, ids []meeting.ID) (map[meeting.ID]meeting.NoticeState, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	found := make(map[meeting.ID]meeting.NoticeState, len(ids))

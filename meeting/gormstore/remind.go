@@ -83,8 +83,8 @@ func (s *Store) current(tx *gorm.DB, refs []meeting.ReminderRef) ([]bool, error)
 	return current, nil
 }
 
-// handle marks the reminders of current refs as handled and sets all outcomes. Of equal refs
-// the first is applied; one that is there but was not marked now had been before.
+// handle marks the reminders of current refs as handled and sets all outcomes. Of equal refs the
+// first is applied. An existing reminder that was not marked now had been marked before.
 func (s *Store) handle(tx *gorm.DB, refs []meeting.ReminderRef, current []bool, at time.Time, outcomes []meeting.Outcome) error {
 	var keys []reminderKey
 	for i, r := range refs {
@@ -92,7 +92,7 @@ func (s *Store) handle(tx *gorm.DB, refs []meeting.ReminderRef, current []bool, 
 			keys = append(keys, keyOf(r))
 		}
 	}
-	slices.SortFunc(keys, compareKeys) // everybody takes the rows in the same order
+	slices.SortFunc(keys, compareKeys) // all callers lock the rows in the same order
 	keys = slices.Compact(keys)
 	handled, err := s.reminders(tx, handleReminders, keys, at)
 	if err != nil {

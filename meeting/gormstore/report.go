@@ -20,7 +20,7 @@ var getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALE
 	WHERE CAST($1 AS bigint) IN (0, r.site_id)
 	ORDER BY lower(r.name), r.id`)
 
-// ReportedRooms decodes each policy once: many rooms have the same.
+// ReportedRooms decodes each distinct policy once, because many rooms share one.
 func (s *Store) ReportedRooms(ctx context.Context, siteID int64) ([]report.Room, error) {
 	var rooms []report.Room
 	policies := map[string]*policy.Policy{}
@@ -58,7 +58,7 @@ var (
 	UNION ALL SELECT m.id FROM meetings m WHERE m.status IN ('cancelled', 'rejected', 'released') AND ` + recent("m", "$1", "$2") + "))"
 )
 
-// Postgres counts the attendees of all meetings of a span best in one go.
+// On Postgres, counting the attendees of all meetings of a span at once is fastest.
 const personsOfEach = "(SELECT count(*) FROM attendees a WHERE a.meeting_id = m.id)"
 
 var personsAtOnce = `{postgres: LEFT JOIN (SELECT meeting_id, count(*) AS n FROM attendees WHERE meeting_id IN (` +
@@ -103,8 +103,8 @@ func inRooms(reported string) string {
 	WHERE (CAST($4 AS bigint) = 0 OR r.site_id = $4)`
 }
 
-// useStatements add up by room, by site, and by alike meetings: those of the same times in one
-// zone. There are few such times, and which days and hours they touch is computed without the database.
+// useStatements aggregate by room, by site, and by meetings with the same times in one zone. There
+// are few such times, and which days and hours they touch is computed without the database.
 type useStatements struct{ byRoom, bySite, alike statement }
 
 var (
@@ -172,7 +172,7 @@ func (s *Store) RoomUse(ctx context.Context, q report.Query, days []report.ZoneD
 	return used, nil
 }
 
-// countsOf are the places of the counts of a statement.
+// countsOf returns the scan destinations of the counts of a statement.
 func countsOf(u *report.RoomUse) []any {
 	return []any{&u.Meetings, &u.NoShows, &u.Cancelled, &u.Rejected, &u.Counted, &u.Persons, &u.Seated, &u.SeatedMeetings, &u.Seats}
 }
@@ -182,8 +182,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 }
 
-// Punctuality of starts looks at meetings that were started, that of ends at those that ended
-// no earlier than they were to: others were ended by people.
+// Punctuality of starts covers meetings that were started; that of ends covers those that ended no
+// earlier than planned, because users ended the others.
 func (s *Store) Punctuality(ctx context.Context, span clock.Slot, bounds []time.Duration) (started, ended report.Lateness, err error) {
 	if started, err = s.lateness(ctx, "m.started_at - m.starts_at", span, bounds); err != nil {
 		return started, ended, err

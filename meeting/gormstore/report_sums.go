@@ -8,7 +8,7 @@ import (
 	"punctual/meeting/report"
 )
 
-// useParts add up the use of rooms by the days or hours of a span.
+// useParts aggregate the use of rooms by the days or hours of a span.
 type useParts struct {
 	span   clock.Slot
 	byZone map[string][]report.ZoneDay // one after another
@@ -23,8 +23,8 @@ func newUseParts(span clock.Slot, days []report.ZoneDay) *useParts {
 	return p
 }
 
-// add meetings of one slot in one zone; n counts them. They count in the part in which they
-// begin, or the span does; their time is where it is.
+// add adds n meetings of one slot in one zone. They are counted in the part in which they begin, or
+// in which the span begins; their time is added where it lies.
 func (p *useParts) add(zone string, slot clock.Slot, usedUntil, freedAt time.Time, n *report.RoomUse) {
 	days := p.byZone[zone]
 	i := sort.Search(len(days), func(i int) bool { return days[i].Slot.End.After(slot.Start) })
@@ -46,7 +46,7 @@ func (p *useParts) add(zone string, slot clock.Slot, usedUntil, freedAt time.Tim
 	}
 }
 
-// common is for how long [from, to) lies in a slot.
+// common returns how much of [from, to) lies in a slot.
 func common(s clock.Slot, from, to time.Time) time.Duration {
 	if from.Before(s.Start) {
 		from = s.Start

@@ -125,7 +125,7 @@ type checkInJSON struct {
 	Required bool   `json:"required"`
 	Opens    period `json:"opens"`
 	Grace    period `json:"grace"`
-	Inherits bool   `json:"inherits,omitempty"` // is the installation's
+	Inherits bool   `json:"inherits,omitempty"` // follows the installation's settings
 }
 
 func newRoomRow(r *meeting.Room) *roomRow {
@@ -222,7 +222,7 @@ func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
 	return nil
 }
 
-// noted is what a room is, for the trail.
+// noted returns a room as the audit trail records it.
 func noted(row *roomRow, r *meeting.Room) []any {
 	return []any{row, map[string]any{
 		"approver_ids": r.Approval.ApproverIDs, "second_approver_ids": r.Approval.SecondIDs, "escalate_to": r.Approval.EscalateTo,
@@ -305,8 +305,8 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 	return room, nil
 }
 
-// checksDiffer reports whether a change of the room may change what a booking in it may do or
-// becomes. Bookings that were checked before are then checked again: see closeRooms.
+// checksDiffer reports whether a change of the room affects which bookings are allowed, or their
+// status. Bookings that were checked before are then checked again: see closeRooms.
 func checksDiffer(before, after *meeting.Room) bool {
 	return before.Active != after.Active || before.Capacity != after.Capacity || before.CheckIn != after.CheckIn ||
 		before.SiteID != after.SiteID || before.Timezone != after.Timezone ||
@@ -347,8 +347,8 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 	return nil
 }
 
-// neededUntil is the end of the last meeting that needs a room, or will if a change is approved;
-// none: no meeting does.
+// neededUntil returns the end of the last meeting that needs a room, or will after a pending move;
+// zero: none does.
 func (s *Store) neededUntil(tx *gorm.DB, id int64, at time.Time) (last []time.Time, err error) {
 	var c conditions
 	c.add("r.room_id = ?", id)
@@ -460,12 +460,12 @@ func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
-// roomTable is rooms that are there, with their sites.
+// roomTable selects existing rooms with their sites.
 func (s *Store) roomTable(db *gorm.DB) *gorm.DB {
 	return db.Table("rooms").Joins("LEFT JOIN sites ON sites.id = rooms.site_id").Where("rooms.deleted_at IS NULL")
 }
 
-// readRooms reads the rooms that where chooses, with their zones and approvers.
+// readRooms reads the rooms that match where, with their zones and approvers.
 func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
 	rows, err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Rows()
 	if err != nil {

@@ -19,8 +19,8 @@ var (
 	// Held until the end of the transaction. SQLite writes one transaction at a time.
 	lockClaims = write(`SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) AS k`)
 
-	// An occupancy is there exactly while its meeting holds the room or has held it. Buffers
-	// make it longer than the meeting, never shorter.
+	// An occupancy exists exactly while its meeting holds the room or has held it. Buffers make it
+	// longer than the meeting, never shorter.
 	heldSlots = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
 		WHERE NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + unlapsed("$5") + ` AND ` + ofRoom("$1", "$3", "$4"))
 )
@@ -45,14 +45,15 @@ func (s *Store) lockQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	return s.query(tx, func(*sql.Rows) error { return nil }, lockClaims, slices.Compact(keys))
 }
 
-// lockKey of a room and a user. Two pairs that share one wait for each other without need.
+// lockKey returns the lock of a room and a user. Two pairs with the same key wait for each other
+// unnecessarily.
 func lockKey(c policy.Claim) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("punctual quota " + strconv.FormatInt(c.RoomID, 10) + " " + strconv.FormatInt(c.UserID, 10)))
 	return int64(h.Sum64())
 }
 
-// claimQuotas refuses meetings that exceed quotas. It has to run in a transaction.
+// claimQuotas rejects meetings that exceed quotas. It must run in a transaction.
 func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	if err := s.lockQuotas(tx, ms...); err != nil {
 		return err
@@ -66,8 +67,8 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	return refused(over)
 }
 
-// claimQuotasInOrder does so for meetings that are saved already: each counts those before it, as a preview does.
-// Meetings that exceed a quota do not count.
+// claimQuotasInOrder is claimQuotas for meetings that are saved already: each counts earlier ones,
+// as a preview does. Meetings that exceed a quota do not count.
 func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
 	read := heldOnce{}
 	for _, m := range ms {
@@ -122,7 +123,8 @@ func (s *Store) Held(ctx context.Context, c policy.Claim, except meeting.ID, at 
 	return countSlots(all, func(id meeting.ID) bool { return id != except }), err
 }
 
-// heldOnce is what persons have in all rooms, by user: it is the same for all dates of a series.
+// heldOnce holds the users' meetings in all rooms, by user, which are the same for all dates of a
+// series.
 type heldOnce map[int64]*heldSpan
 
 type heldSpan struct {
@@ -131,7 +133,7 @@ type heldSpan struct {
 	held []heldSlot
 }
 
-// cover widens what is to be read to the spans of these claims.
+// cover extends the span to read to these claims.
 func (h heldOnce) cover(claims []policy.Claim) {
 	for _, c := range claims {
 		if c.RoomID != 0 {
@@ -179,7 +181,7 @@ func countSlots(all []heldSlot, counts func(meeting.ID) bool) (slots []clock.Slo
 	return slots
 }
 
-// held are the times that the meetings of a claim's user take of its room, or of all rooms, at an instant.
+// held returns when meetings of a claim's user take its room, or any room, at an instant.
 func (s *Store) held(tx *gorm.DB, c policy.Claim, at time.Time) (held []heldSlot, err error) {
 	statement, args := heldSlots, []any{c.RoomID, c.UserID, micro(c.Span.Start), micro(c.Span.End), micro(at)}
 	if c.RoomID == 0 {
@@ -206,7 +208,7 @@ func scanTook(rows *sql.Rows, others ...any) (clock.Slot, error) {
 	return t, err
 }
 
-// refuseTaken refuses a request for what others hold.
+// refuseTaken rejects a request for rooms that others hold.
 func (s *Store) refuseTaken(tx *gorm.DB, m *meeting.Meeting) error {
 	requested := m.Requested()
 	if len(requested) == 0 {

@@ -42,7 +42,7 @@ type seriesRow struct {
 
 func (seriesRow) TableName() string { return "series" }
 
-// organizerRow is what a meeting or a series shows of its organizer.
+// organizerRow is the organizer as a meeting or a series shows them.
 type organizerRow struct {
 	ID       int64
 	Email    string

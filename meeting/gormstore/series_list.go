@@ -7,7 +7,7 @@ import (
 	"punctual/meeting"
 )
 
-// inRow counts to how many of the latest dates of a series nobody came.
+// inRow counts the consecutive no-shows among the latest dates of a series.
 var inRow = write(`(SELECT count(*) FROM meetings m WHERE m.series_id = series.id AND m.status = 'released' AND m.starts_at > COALESCE(
 	(SELECT max(h.starts_at) FROM meetings h WHERE h.series_id = series.id AND (h.status = 'ended' OR h.status = 'in_progress' AND (h.checked_in_at IS NOT NULL OR h.no_show_at IS NULL))),
 	{postgres: '-infinity'::timestamptz}{sqlite: -9223372036854775808}))`)

@@ -19,7 +19,7 @@ var (
 
 	lockMeetings = load("lock_meetings")
 
-	// Dates that move on may pass through each other's place and each other's time.
+	// Dates that move may temporarily have each other's place and time.
 	leavePlaces = write(`UPDATE meetings SET original_start = NULL WHERE id ` + amongIDs)
 )
 
@@ -42,7 +42,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 	return notices, nil
 }
 
-// draftOf is a copy whose series and meetings are its own.
+// draftOf returns a copy with a series and meetings of its own.
 func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
 	d := meeting.SeriesChange{Undoable: c.Undoable, Undoes: c.Undoes}
 	if c.Series != nil {
@@ -127,7 +127,7 @@ func (s *Store) saveParts(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	return append(notices, own...), before, nil
 }
 
-// putSeries inserts a series, or saves one that has still the version that was read.
+// putSeries inserts a series, or updates it if its version is still the one that was read.
 func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error {
 	row := newSeriesRow(series)
 	if series.ID == 0 {
@@ -151,7 +151,8 @@ func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error
 	return tx.Select("*").Omit(clause.Associations).Updates(row).Error
 }
 
-// updateAll saves the meetings that are there, if they are still as they were read. It also returns them as they were.
+// updateAll saves the existing meetings if they are still as they were read. It also returns their
+// state before.
 func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice, map[int64]*meeting.Meeting, error) {
 	if len(c.Update) == 0 {
 		return nil, nil, nil
@@ -227,7 +228,7 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	for i, m := range ms {
 		cs[i].m = m
 	}
-	if err := s.allowed(tx, cs); err != nil { // they count each other, since all are there
+	if err := s.allowed(tx, cs); err != nil { // they count each other, because all are stored
 		return nil, err
 	}
 	if err := s.saveApprovals(tx, cs); err != nil {

@@ -146,7 +146,7 @@ func take[T any](q *gorm.DB) (*T, error) {
 	return &row, err
 }
 
-// forRemoval locks rows so that nothing can come to refer to them.
+// forRemoval locks rows so that no new row can refer to them.
 func forRemoval(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.Locking{Strength: "UPDATE"}) }
 
 // forUpdate locks rows that are changed but neither deleted nor given another id: rows that

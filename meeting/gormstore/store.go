@@ -32,7 +32,7 @@ type Outbox interface {
 	// Insert records ns and sets their IDs; one whose DedupeKey is known already is left out
 	// and keeps ID 0.
 	Insert(tx *gorm.DB, ns []meeting.Notice) error
-	// Withdraw cancels what is still to be sent about these meetings of some kinds.
+	// Withdraw cancels pending notices of some kinds about these meetings.
 	Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error
 	// Retract keeps notices from being sent, by their IDs and all about some meetings but reminders.
 	// It returns [meeting.ErrUndoExpired] if one was sent already, or is being sent. threads are
@@ -43,8 +43,8 @@ type Outbox interface {
 	Revive(tx *gorm.DB, about []meeting.ID, threads []string, since time.Time) ([]meeting.Notice, error)
 }
 
-// Trail notes what is done to rooms, sites and blackouts, in the transaction that does it. Of what
-// it was and is there are rows and maps of further fields; none: it was not there, or is no more.
+// Trail records changes of rooms, sites and blackouts in the transaction of the change. before and
+// after are rows and maps of further fields; none: it did not exist, or was deleted.
 type Trail interface {
 	Note(tx *gorm.DB, action, id, name string, before, after []any) error
 }
@@ -54,16 +54,16 @@ type Store struct {
 	db      *gorm.DB
 	outbox  Outbox
 	dialect dialect
-	trail   Trail // nil: nothing is noted
+	trail   Trail // nil: nothing is recorded
 	guard   Guard // nil: rights are not rechecked
 
-	lastLook *atomic.Int64 // the number of the last look at the waiting list
+	lastLook *atomic.Int64 // number of the last check of the waiting list
 }
 
 var _ meeting.Store = (*Store)(nil)
 
-// New returns a store on db, which must come from package database: times have to be kept as
-// instants. Notices go to the outbox.
+// New returns a store on db, which must come from package database, because times are stored as
+// instants. Notices are written to the outbox.
 func New(db *gorm.DB, outbox Outbox) *Store {
 	d := sqlite
 	if db.Name() == "postgres" {
@@ -72,14 +72,14 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	return &Store{db: db, outbox: outbox, dialect: d, lastLook: new(atomic.Int64)}
 }
 
-// Noting returns the store with a trail in which it notes what it changes.
+// Noting returns the store with an audit trail of its changes.
 func (s *Store) Noting(t Trail) *Store {
 	noting := *s
 	noting.trail = t
 	return &noting
 }
 
-// Guard rechecks what a request was let in with, in the transaction that acts.
+// Guard rechecks the permissions of a request in the transaction that acts.
 type Guard interface {
 	// Check returns an error if the caller of the request has lost rights since, and keeps them
 	// until the transaction ends.
@@ -88,7 +88,7 @@ type Guard interface {
 	Credential(ctx context.Context) (tokenID int64, roles []string)
 }
 
-// Guarded returns the store with a guard of all that it changes.
+// Guarded returns the store with a guard for all its changes.
 func (s *Store) Guarded(g Guard) *Store {
 	guarded := *s
 	guarded.guard = g
@@ -109,12 +109,12 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
 }
 
-// attempts bounds how often a transaction is tried that lost against others.
+// attempts limits how often a transaction is retried after conflicts with others.
 const attempts = 6
 
-// transaction runs f in a transaction, if the caller still has its rights; again if the database
-// asks for it: after a deadlock, a serialisation failure, or on a SQLite file that another process
-// holds for long.
+// transaction runs f in a transaction if the caller still has its permissions. It retries if the
+// database asks for it: after a deadlock, a serialization failure, or on a SQLite file that another
+// process locks for long.
 func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return patiently(ctx, func() error {
 		return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -126,7 +126,8 @@ func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) erro
 	})
 }
 
-// patiently runs f until it fails for good, at most some times, with growing pauses.
+// patiently runs f, with a limited number of retries and growing pauses, until it succeeds or fails
+// permanently.
 func patiently(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()

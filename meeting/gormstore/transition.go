@@ -24,7 +24,7 @@ type transition struct {
 	change  statement // of the refs in $1, at $2; returns the refs that it changed
 }
 
-// changes are what the history says of it, of a meeting that never started and of another.
+// changes are its changes in the history, for a meeting that never started and for another.
 func (t *transition) changes() []any {
 	text := func(from meeting.Status) any {
 		return `{"status":{"from":"` + string(from) + `","to":"` + string(t.to) + `"}}`
@@ -41,7 +41,7 @@ var (
 		change: load("start"),
 	}
 	end = transition{
-		// One in progress that did not end is left to the job that releases those to which nobody came.
+		// A meeting in progress that did not end is left to the job that releases no-shows.
 		job: meeting.JobEnd, action: meeting.ActionEnded, reached: []meeting.Status{meeting.Ended, meeting.InProgress}, to: meeting.Ended,
 		change: load("end"),
 	}
@@ -62,7 +62,7 @@ func (s *Store) End(ctx context.Context, refs []meeting.Ref, at time.Time) ([]me
 }
 
 func (s *Store) apply(ctx context.Context, t *transition, refs []meeting.Ref, at time.Time) ([]meeting.Outcome, error) {
-	// Everybody takes the rows in the same order.
+	// All callers lock the rows in the same order.
 	sorted := slices.SortedFunc(slices.Values(refs), func(a, b meeting.Ref) int { return cmp.Compare(a.ID, b.ID) })
 	var changed map[meeting.Ref]bool
 	change := func(tx *gorm.DB) (err error) {
@@ -117,7 +117,7 @@ func (s *Store) change(tx *gorm.DB, t *transition, refs []meeting.Ref, at time.T
 	return changed, err
 }
 
-// outcomes looks at the meetings whose refs did not take effect. Equal refs share their outcome.
+// outcomes reads the meetings whose refs did not take effect. Equal refs share their outcome.
 func (s *Store) outcomes(ctx context.Context, t *transition, refs []meeting.Ref, changed map[meeting.Ref]bool) ([]meeting.Outcome, error) {
 	outcomes := make([]meeting.Outcome, len(refs))
 	var rest []int64

@@ -88,9 +88,9 @@ func (s *Store) UpdateMeetings(ctx context.Context, ids []meeting.ID, fn func(*m
 	return notices, nil
 }
 
-// lockedMeetings reads in a second statement, since a statement that waited for a lock sees
-// the row as it is now but everything else as it was before. They come in the order of their
-// IDs, in which everybody takes the locks.
+// lockedMeetings reads in a second statement, because a statement that waited for a lock sees the
+// locked row as it is now but everything else as it was before. The meetings are in the order of
+// their IDs, in which all callers lock them.
 func (s *Store) lockedMeetings(tx *gorm.DB, ids ...meeting.ID) ([]*meeting.Meeting, error) {
 	if s.dialect == postgres {
 		if _, err := s.numbers(tx, lockMeetings, s.ids(ids...)); err != nil {
@@ -100,7 +100,7 @@ func (s *Store) lockedMeetings(tx *gorm.DB, ids ...meeting.ID) ([]*meeting.Meeti
 	return s.readMeetings(tx, meetingsByID, s.ids(ids...))
 }
 
-// snapshot is a copy of m that changes to m cannot reach.
+// snapshot returns a deep copy of m.
 func snapshot(m *meeting.Meeting) *meeting.Meeting {
 	c := *m
 	c.RoomIDs, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.Occupied)
@@ -114,14 +114,14 @@ func snapshot(m *meeting.Meeting) *meeting.Meeting {
 	return &c
 }
 
-// A change is a locked meeting as it was, and as it is to be; one that is new was not.
+// A change is a locked meeting before and after; a new one has no before.
 type change struct {
 	before, m *meeting.Meeting
 	left      bool // the row has lost its original_start, see leavePlaces
 }
 
-// timer reports whether all that happened is that a timer of a request went off. That is nothing
-// a reader sees: it raises no version.
+// timer reports whether the only change is that a timer of a request ran. Readers do not see that,
+// so it raises no version.
 func (c change) timer() bool {
 	was, is := c.before.Request, c.m.Request
 	return was != nil && is != nil && was.Number == is.Number && c.m.Untouched(c.before)
@@ -129,7 +129,8 @@ func (c change) timer() bool {
 
 // save writes what differs, and brings the meetings' versions up to date.
 func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
-	// First of all: a booking that holds the locks of its quotas waits for rooms that are given up here.
+	// This comes first, because a booking that holds the locks of its quotas waits for rooms that
+	// are released here.
 	if err := s.lockQuotas(tx, meetingsOf(cs)...); err != nil {
 		return nil, err
 	}
@@ -159,15 +160,15 @@ func (s *Store) save(tx *gorm.DB, cs ...change) ([]meeting.Notice, error) {
 	return s.saveNotices(tx, cs)
 }
 
-// vacate takes away what meetings had of rooms and have not now, so that others of the same
-// change may have it.
+// vacate deletes occupancies that meetings no longer have, so that others of the same change may
+// take the rooms.
 func (s *Store) vacate(tx *gorm.DB, cs []change) error {
 	return removeOf[occupancyRow](tx, "meeting_id", idsOf(cs, func(c change) bool { return takes(c.before) && !sameTaken(c.before, c.m) }))
 }
 
 func takes(m *meeting.Meeting) bool { return len(m.Occupied)+len(heldBy(m)) > 0 }
 
-// allowed refuses what exceeds quotas, or asks for what others hold.
+// allowed rejects what exceeds quotas, or requests what others hold.
 func (s *Store) allowed(tx *gorm.DB, cs []change) error {
 	ms := meetingsOf(cs)
 	if err := s.claimQuotas(tx, ms...); err != nil {
@@ -271,7 +272,7 @@ func (d dialect) inJSON(v any) any {
 	return v
 }
 
-// idsOf are those of meetings for which something holds; nil: for all.
+// idsOf returns the IDs of meetings for which something holds; nil: all.
 func idsOf(cs []change, holds func(change) bool) []int64 {
 	var ids []int64
 	for _, c := range cs {
@@ -282,7 +283,7 @@ func idsOf(cs []change, holds func(change) bool) []int64 {
 	return ids
 }
 
-// rowsOf are the rows of meetings for which something holds.
+// rowsOf returns the rows of meetings for which something holds.
 func rowsOf[Row any](cs []change, holds func(change) bool, rows func(*meeting.Meeting) []Row) []Row {
 	var all []Row
 	for _, c := range cs {
@@ -312,7 +313,7 @@ func (s *Store) insertRows(tx *gorm.DB, q statement, rows []row) error {
 	return err
 }
 
-// occupy takes rooms; errTaken if it cannot have them all.
+// occupy inserts occupancies; errTaken if any is refused.
 func occupy(tx *gorm.DB, rows []occupancyRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -343,7 +344,8 @@ func (s *Store) saveRooms(tx *gorm.DB, cs []change) error {
 	}, s.dialect.lapseRows))
 }
 
-// lapses are when what the meeting has and what a change of it holds lapse; zero: never, or nothing.
+// lapses returns when the meeting's occupancies and those of its change lapse; zero: never, or
+// none.
 func lapses(m *meeting.Meeting) []time.Time {
 	var own, held time.Time
 	if len(m.Occupied) > 0 {
@@ -370,7 +372,7 @@ func (s *Store) checkAll(tx *gorm.DB, cs []change) error {
 			case known == nil:
 				rooms[id] = validated
 			case validated != nil && *validated != *known:
-				return meeting.ErrRoomsChanged // between the two
+				return meeting.ErrRoomsChanged // between the check and now
 			}
 		}
 	}
@@ -391,7 +393,7 @@ func (s *Store) saveAttendees(tx *gorm.DB, cs []change) error {
 	return s.invite(tx, ms)
 }
 
-// invite writes the attendees of meetings: the same people are sent once.
+// invite writes the attendees of meetings. Identical lists are sent once.
 func (s *Store) invite(tx *gorm.DB, ms []*meeting.Meeting) error {
 	invited := map[string][]int64{}
 	for _, m := range ms {
@@ -420,9 +422,9 @@ func (s *Store) saveHistory(tx *gorm.DB, cs []change) error {
 	return insert(tx, all)
 }
 
-// roomsToCheck are the rooms that are new to a meeting, or all of them if it was validated anew; those
-// that it asks to move to; and those that it takes now. For each it returns the closures with which
-// the meeting was validated; nil: it was not. before is nil for a new meeting.
+// roomsToCheck returns the rooms to check: those new to a meeting, or all of them if it was
+// validated again; those of a requested move; and those that it takes now. For each it returns the
+// closures with which the meeting was validated; nil: it was not. before is nil for a new meeting.
 func roomsToCheck(before, m *meeting.Meeting) map[int64]*int64 {
 	rooms := map[int64]*int64{}
 	if before == nil {
@@ -450,7 +452,7 @@ func roomsToCheck(before, m *meeting.Meeting) map[int64]*int64 {
 	return rooms
 }
 
-// sameTaken reports whether both take the same of rooms, what they hold for a move included.
+// sameTaken reports whether both take the same occupancies, including those for a move.
 func sameTaken(a, b *meeting.Meeting) bool {
 	return slices.EqualFunc(a.Occupied, b.Occupied, sameOccupancy) && slices.EqualFunc(heldBy(a), heldBy(b), sameOccupancy)
 }
@@ -459,9 +461,9 @@ func sameOccupancy(a, b meeting.Occupancy) bool {
 	return a.RoomID == b.RoomID && a.Slot.Start.Equal(b.Slot.Start) && a.Slot.End.Equal(b.Slot.End)
 }
 
-// saveReminders leaves the moving of due times to the database. What is past when it comes
-// into force, by a new time or by a confirmation, is closed without being sent. One that
-// was in force and is just about to be sent stays open.
+// saveReminders lets the database move due times. A reminder that has passed when it becomes
+// active, by a new time or a confirmation, is closed without being sent. One that was active and is
+// about to be sent stays open.
 func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 	same := func(a, b meeting.Reminder) bool {
 		return a.Before == b.Before && a.Offset == b.Offset && slices.Equal(a.Channels, b.Channels)
@@ -472,7 +474,7 @@ func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 		if _, err := s.exec(tx, removeReminders, s.ids(ids...), inOneParameter(rows)); err != nil {
 			return err
 		}
-		stays := clause.OnConflict{ // one that stays keeps what became of it
+		stays := clause.OnConflict{ // a reminder that stays keeps its state
 			Columns:   []clause.Column{{Name: "meeting_id"}, {Name: "before"}, {Name: "offset_seconds"}},
 			DoUpdates: clause.AssignmentColumns([]string{"channels"}),
 		}
@@ -482,7 +484,7 @@ func (s *Store) saveReminders(tx *gorm.DB, cs []change) error {
 	}
 	var past []row
 	for _, c := range cs {
-		var start, end meeting.Anchor // those that are in force anew
+		var start, end meeting.Anchor // anchors that are active again
 		confirmed := c.before.Status == meeting.Pending && c.m.Status != meeting.Pending
 		if confirmed || !c.before.Slot.Start.Equal(c.m.Slot.Start) {
 			start = meeting.BeforeStart

@@ -35,7 +35,7 @@ var (
 		ORDER BY a.room_id`)
 )
 
-// allFree: nothing is in the way of the wait w at the instant of a parameter.
+// allFree is the condition that nothing conflicts with the wait w at the instant of a parameter.
 func allFree(at string) string {
 	return `NOT EXISTS (SELECT 1 FROM waitlist_rooms b JOIN occupancies o ON ` + ofRoom("b.room_id", "b.starts_at", "b.ends_at") + ` AND ` + unlapsed(at) + `
 			WHERE b.waitlist_id = w.id)`
@@ -84,7 +84,7 @@ type waitRow struct {
 
 func (waitRow) TableName() string { return "waitlist" }
 
-// waitRoomRow is there exactly while its wait is open, so that all of them stand in line.
+// waitRoomRow exists exactly while its wait is open.
 type waitRoomRow struct {
 	WaitlistID int64
 	RoomID     int64
@@ -144,7 +144,7 @@ func (s *Store) Wait(ctx context.Context, id int64) (*meeting.Wait, error) {
 	return w, nil
 }
 
-// UpdateWait takes the lock first: whoever comes second sees what the first has made of it.
+// UpdateWait takes the lock first, so that a concurrent call sees its result.
 func (s *Store) UpdateWait(ctx context.Context, id int64, fn func(*meeting.Wait) (*meeting.Meeting, error)) (*meeting.Wait, *meeting.Meeting, []meeting.Notice, error) {
 	var w *meeting.Wait
 	var m *meeting.Meeting
@@ -186,7 +186,7 @@ func (s *Store) UpdateWait(ctx context.Context, id int64, fn func(*meeting.Wait)
 	return w, m, notices, nil
 }
 
-// UpdateWaits saves what changed with a few statements, however many waits it concerns.
+// UpdateWaits saves all changes with a few statements, however many waits there are.
 func (s *Store) UpdateWaits(ctx context.Context, ids []int64, fn func(*meeting.Wait) (*meeting.Meeting, bool, error)) ([]meeting.Notice, error) {
 	var notices []meeting.Notice
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
@@ -223,7 +223,7 @@ func (s *Store) UpdateWaits(ctx context.Context, ids []int64, fn func(*meeting.W
 	return notices, nil
 }
 
-// lockedWaits come in the order of their IDs, in which everybody takes the locks.
+// lockedWaits returns waits in the order of their IDs, in which all callers lock them.
 func (s *Store) lockedWaits(tx *gorm.DB, ids ...int64) ([]*meeting.Wait, error) {
 	if s.dialect == postgres {
 		if _, err := s.numbers(tx, lockWaits, s.ids(ids...)); err != nil {
@@ -233,15 +233,15 @@ func (s *Store) lockedWaits(tx *gorm.DB, ids ...int64) ([]*meeting.Wait, error) 
 	return s.readWaits(tx, readLocked, s.ids(ids...))
 }
 
-// A waitChange is a locked wait as it is to be, the state that it was in, and the meeting that it
-// becomes, if any.
+// A waitChange is a locked wait after a change, its state before, and the meeting that it becomes,
+// if any.
 type waitChange struct {
 	was meeting.WaitState
 	w   *meeting.Wait
 	m   *meeting.Meeting
 }
 
-// saveWaits writes waits as they are now, what they hold, and the meetings that they became.
+// saveWaits writes waits, what they hold, and the meetings that they became.
 func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error) {
 	var meetings []*meeting.Meeting
 	var left, over []int64
@@ -299,8 +299,8 @@ func (s *Store) saveWaits(tx *gorm.DB, cs []waitChange) ([]meeting.Notice, error
 	return append(notices, notified...), nil
 }
 
-// moveWanted gives those who wait for a room the buffers that it has now. What is held for an
-// offer stays as it is.
+// moveWanted applies a room's current buffers to the waits for it. What is held for an offer stays
+// unchanged.
 func (s *Store) moveWanted(tx *gorm.DB, roomID int64, from, to policy.Policy) error {
 	before, after := to.BufferBefore-from.BufferBefore, to.BufferAfter-from.BufferAfter
 	if before == 0 && after == 0 {

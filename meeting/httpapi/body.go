@@ -14,14 +14,14 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Body is a JSON body whose faults do not end the request at once: those of its form join
-// those of its content, so that a client learns all of them from one answer.
+// Body is a JSON body whose faults of form are reported together with those of its content, so that
+// a client gets all of them in one response.
 type Body[T any] struct {
 	value T
 	raw   any
 }
 
-// UnmarshalJSON decodes what can be decoded; what cannot is found by read.
+// UnmarshalJSON decodes what it can; read finds the rest.
 func (b *Body[T]) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &b.raw); err != nil {
 		return err
@@ -30,13 +30,13 @@ func (b *Body[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema is that of the content.
+// Schema returns the schema of the content.
 func (Body[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// read returns the content, and what of its form is not as its schema says. Values are not
-// repeated in messages. What is missing is left to the domain, which knows it as well.
+// read returns the content, and the differences from its schema. Messages do not repeat values.
+// Missing fields are left to the domain, which reports them too.
 func (b *Body[T]) read(r huma.Registry) (T, []meeting.Fault) {
 	res := &huma.ValidateResult{}
 	huma.Validate(r, b.Schema(r), huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, b.raw, res)
@@ -69,7 +69,7 @@ func formCode(message string) string {
 	return "invalid_type"
 }
 
-// Field of a body that may be left out, which is not the same as null: null clears it.
+// Field is an optional field of a body. Leaving it out differs from null, which clears it.
 type Field[T any] struct {
 	Value T // the zero value for null
 	Set   bool
@@ -83,7 +83,7 @@ func (f *Field[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema is that of the value, or null: of a reference, huma has the mark alone.
+// Schema returns the schema of the value, or null. For a reference, huma has only the mark.
 func (Field[T]) Schema(r huma.Registry) *huma.Schema {
 	c := *r.Schema(reflect.TypeFor[T](), true, "")
 	if c.Ref != "" {
@@ -94,7 +94,7 @@ func (Field[T]) Schema(r huma.Registry) *huma.Schema {
 	return &c
 }
 
-// ptr is nil unless the field was given.
+// ptr returns nil unless the field was given.
 func (f Field[T]) ptr() *T {
 	if !f.Set {
 		return nil
@@ -102,7 +102,7 @@ func (f Field[T]) ptr() *T {
 	return &f.Value
 }
 
-// or is what null means, if not the zero value.
+// or returns the value, with null for the given default.
 func (f Field[T]) or(null T) Field[T] {
 	if f.Null {
 		f.Value = null
@@ -110,7 +110,7 @@ func (f Field[T]) or(null T) Field[T] {
 	return f
 }
 
-// object is the value of a field that holds an object of fields; null clears each of them.
+// object returns the value of a field that holds an object of fields; null clears each of them.
 func object[T any](f Field[T]) T {
 	if f.Null {
 		v := reflect.ValueOf(&f.Value).Elem()
@@ -130,13 +130,13 @@ func mapField[T, U any](f Field[T], convert func(T) U) *U {
 	return &u
 }
 
-// decoder converts values whose form a schema cannot describe, and collects their faults.
+// decoder converts values whose format a schema cannot describe, and collects their faults.
 type decoder struct {
 	faults []meeting.Fault
-	zone   *time.Location // local times of a query are read by it; nil: they are refused
+	zone   *time.Location // for local times of a query; nil: they are rejected
 }
 
-// duration reads "15m"; empty is 0.
+// duration parses "15m"; empty is 0.
 func (d *decoder) duration(location, s string) time.Duration {
 	if s == "" {
 		return 0
@@ -159,7 +159,7 @@ func (d *decoder) add(location, code, message string) {
 	d.faults = append(d.faults, meeting.Fault{Location: location, Code: code, Message: message})
 }
 
-// err is all that was found.
+// err returns all faults that were found.
 func (d *decoder) err() error {
 	if len(d.faults) == 0 {
 		return nil
@@ -191,7 +191,7 @@ func commas(in []string) []string {
 // Duration on the wire: "15m", "1h30m", "24h", "0s".
 func duration(d time.Duration) string { return clock.FormatDuration(d) }
 
-// limit is a duration that 0 leaves unlimited: null.
+// limit returns a duration, or null for 0, which means no limit.
 func limit(d time.Duration) *string {
 	if d == 0 {
 		return nil
@@ -199,7 +199,7 @@ func limit(d time.Duration) *string {
 	return new(duration(d))
 }
 
-// instant is null for a time that has not come.
+// instant returns null for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -215,7 +215,7 @@ func timeOf(s string) *clock.Time {
 	return new(clock.Parse(s))
 }
 
-// text is null for an empty string.
+// text returns null for an empty string.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -223,7 +223,7 @@ func text(s string) *string {
 	return &s
 }
 
-// number is null for 0.
+// number returns null for 0.
 func number(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -231,7 +231,7 @@ func number(n int64) *int64 {
 	return &n
 }
 
-// list is never null.
+// list never returns null.
 func list[T, U any](from []T, convert func(T) U) []U {
 	out := make([]U, len(from))
 	for i, v := range from {

@@ -18,13 +18,13 @@ import (
 	"punctual/meeting/feed"
 )
 
-// Calendars makes iCalendar of meetings as somebody may see them.
+// Calendars renders meetings as iCalendar.
 type Calendars interface {
-	// Calendar is of the meetings up to an instant.
+	// Calendar returns the meetings up to an instant.
 	Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte
 }
 
-// CalendarDeps are what calendars that other programs read are made of.
+// CalendarDeps are the dependencies of calendar feeds.
 type CalendarDeps struct {
 	Service   *meeting.Service
 	Feeds     *feed.Service
@@ -33,7 +33,7 @@ type CalendarDeps struct {
 	BaseURL   string // of the installation
 }
 
-// Feed is an address at which a calendar of another program reads.
+// Feed is an address that a calendar program subscribes to.
 type Feed struct {
 	ID            int64      `json:"id"`
 	Name          string     `json:"name"`
@@ -43,21 +43,21 @@ type Feed struct {
 	CreatedAt     time.Time  `json:"created_at"`
 }
 
-// FeedInput asks for an address.
+// FeedInput is a request for an address.
 type FeedInput struct {
 	Name          Field[string] `json:"name,omitempty" doc:"What the feed is for; defaults to Calendar"`
 	RoomID        Field[int64]  `json:"room_id,omitempty" maximum:"9007199254740991" doc:"Room of the feed; omit or set to null for your own meetings"`
 	PrivateTitles Field[bool]   `json:"private_titles,omitempty" doc:"Whether to include the titles of your private meetings; a room's feed never includes private titles"`
 }
 
-// NewFeed is an address that was made.
+// NewFeed is an address that was created.
 type NewFeed struct {
 	Feed
 	Token string `json:"token" doc:"Secret token; returned only once"`
 	URL   string `json:"url" doc:"Subscription URL, which contains the token"`
 }
 
-// RegisterCalendars adds the calendars, and the addresses at which they are read, to the API.
+// RegisterCalendars adds the calendars, and the management of their addresses, to the API.
 func RegisterCalendars(api huma.API, d CalendarDeps) {
 	const tag = "Calendars"
 	h := &calendarHandlers{CalendarDeps: d, registry: api.OpenAPI().Components.Schemas}
@@ -125,7 +125,7 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 	}}, nil
 }
 
-// rooms are the names of those that are there; 0 is none.
+// rooms returns the names of existing rooms; 0 is none.
 func (h *calendarHandlers) rooms(ctx context.Context, ids ...int64) (map[int64]string, error) {
 	names := map[int64]string{}
 	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id int64) bool { return id == 0 })
@@ -203,7 +203,7 @@ func (h *calendarHandlers) remove(ctx context.Context, in *Target) (*struct{}, e
 	return nil, h.Accounts.DeleteFeed(ctx, p, in.ID)
 }
 
-// CalendarInput is what a calendar program sends.
+// CalendarInput is the request of a calendar program.
 type CalendarInput struct {
 	Token       string `query:"token" doc:"Token returned by POST /me/feeds"`
 	IfNoneMatch string `header:"If-None-Match"`
@@ -231,7 +231,7 @@ func (h *calendarHandlers) ofRoom(ctx context.Context, in *roomCalendarInput) (*
 	return h.calendar(ctx, in.ID, in.Token, in.IfNoneMatch)
 }
 
-// calendar is not there for a token of something else.
+// calendar returns 404 for a token of another purpose.
 func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, known string) (*calendarOutput, error) {
 	f, p, err := h.Accounts.OpenFeed(ctx, token)
 	if err != nil {

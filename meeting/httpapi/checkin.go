@@ -10,7 +10,7 @@ import (
 	"punctual/meeting"
 )
 
-// MeetingCheckIn says when people may check in to a meeting, and until when somebody must.
+// MeetingCheckIn says when check-in is open, and its deadline if it is required.
 type MeetingCheckIn struct {
 	Required bool       `json:"required" doc:"Whether the rooms are released at until unless someone checks in"`
 	OpensAt  *time.Time `json:"opens_at" nullable:"true"`

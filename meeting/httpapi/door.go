@@ -22,17 +22,17 @@ type DoorCode struct {
 // A code is good for a while after the next one is shown, so that there is time to scan it.
 const doorCodeLife = 3 * time.Minute
 
-// DoorDeps is what doors need.
+// DoorDeps are the dependencies of door displays.
 type DoorDeps struct {
 	Service  *meeting.Service
 	Accounts *account.Service // of the devices
 	Links    *linkpages.Links
-	Stream   *events.Stream            // of what happens in the rooms
-	ClientIP func(huma.Context) string // whom wrong codes are charged to
+	Stream   *events.Stream            // events of the rooms
+	ClientIP func(huma.Context) string // client that wrong codes are counted for
 	Now      func() time.Time
 }
 
-// RegisterDoor adds what a screen at a room's door needs.
+// RegisterDoor adds the operations of door displays to the API.
 func RegisterDoor(api huma.API, d DoorDeps) {
 	h := &doorHandlers{
 		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now,

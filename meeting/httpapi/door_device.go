@@ -11,7 +11,7 @@ import (
 	"punctual/meeting"
 )
 
-// DoorPairing is a code by which a device is paired with the door of a room.
+// DoorPairing is a code that pairs a device with the door of a room.
 type DoorPairing struct {
 	Code      string    `json:"code" doc:"Code for POST /door/pair, valid for one device" example:"482913507266"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -23,7 +23,7 @@ type DoorPair struct {
 	Name Field[string] `json:"name,omitempty" doc:"Name of the device, shown in the list of devices" example:"Tablet 7"`
 }
 
-// DoorToken is what a device at a door signs in with.
+// DoorToken is the credential of a device at a door.
 type DoorToken struct {
 	ID    int64    `json:"id" doc:"ID of the device"`
 	Token string   `json:"token" doc:"Bearer token for the Authorization header; returned only once, valid until the device is removed"`
@@ -38,7 +38,7 @@ type DoorDevice struct {
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
-// Door is a room as a device at its door shows it.
+// Door is the state of a room for a device at its door.
 type Door struct {
 	Room    DoorRoom      `json:"room"`
 	Now     time.Time     `json:"now" doc:"Current time of the server"`
@@ -158,7 +158,7 @@ func (h *doorHandlers) pairing(ctx context.Context, in *Target) (*struct {
 	}{"no-store", DoorPairing{c.Code, c.ExpiresAt}}, nil
 }
 
-// pairable is the room, if the caller may have devices at its door.
+// pairable returns the room if the caller may pair devices with its door.
 func (h *doorHandlers) pairable(ctx context.Context, roomID int64) (*meeting.Room, error) {
 	by, err := actorOf(ctx)
 	if err != nil {
@@ -317,7 +317,7 @@ func (h *doorHandlers) extend(ctx context.Context, in *doorExtendInput) (*doorOu
 	})
 }
 
-// act does something at the door and returns what the device must show afterward.
+// act runs an action at the door and returns the new state.
 func (h *doorHandlers) act(ctx context.Context, do func(roomID int64) error) (*doorOutput, error) {
 	_, roomID, err := h.device(ctx)
 	if err != nil {

@@ -33,12 +33,12 @@ type Event struct {
 // Times of a stream.
 const (
 	heartbeat   = 15 * time.Second // so that both sides notice a lost connection
-	writeWithin = 30 * time.Second // then the listener is gone
-	streamLife  = 5 * time.Minute  // then the listener connects again and shows who it is
+	writeWithin = 30 * time.Second // then the connection is closed
+	streamLife  = 5 * time.Minute  // then the client reconnects and authenticates again
 	retryAfter  = 2 * time.Second  // how long it must wait before it reconnects
 )
 
-// EventsPath is where events are streamed: a request there may take long.
+// EventsPath is the path of the event stream, whose requests take long.
 const EventsPath = "/events"
 
 // RegisterEvents adds the stream of events to the API.
@@ -121,12 +121,12 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 	}), nil
 }
 
-// follow answers with what write makes of the updates that the listener hears; nil: nothing.
+// follow streams what write returns for each update that the listener gets; nil: nothing.
 func follow(listener *events.Listener, lost bool, write func(events.Update) []byte) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer listener.Close()
 		ctx.SetHeader("Content-Type", "text/event-stream; charset=utf-8")
-		ctx.SetHeader("X-Accel-Buffering", "no") // or a proxy may keep events for itself
+		ctx.SetHeader("X-Accel-Buffering", "no") // or a proxy may buffer events
 		ctx.SetStatus(http.StatusOK)
 		s := &stream{writer: ctx.BodyWriter().(http.ResponseWriter), write: write}
 		s.control = http.NewResponseController(s.writer)
@@ -134,7 +134,7 @@ func follow(listener *events.Listener, lost bool, write func(events.Update) []by
 	}}
 }
 
-// stream writes to one listener what it may see of the updates.
+// stream writes to one client the updates that it may see.
 type stream struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
@@ -207,13 +207,13 @@ func (s *stream) flush() error {
 	return s.control.Flush()
 }
 
-// EventTypes are those that there are, as [Event] names them.
+// EventTypes lists the types of an [Event].
 func EventTypes() []string {
 	f, _ := reflect.TypeFor[Event]().FieldByName("Type")
 	return strings.Split(f.Tag.Get("enum"), ",")
 }
 
-// render is the update as it goes over the wire.
+// render returns the update as it is sent.
 func render(u events.Update, by meeting.Actor, at time.Time) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", u.ID, eventType(u.Action), EventBody(u, by, at))
@@ -222,7 +222,7 @@ func render(u events.Update, by meeting.Actor, at time.Time) []byte {
 
 func eventType(a meeting.Action) string { return "meeting." + string(a) }
 
-// EventBody is the JSON of an [Event], with the meeting as by sees it at an instant.
+// EventBody returns the JSON of an [Event], with the meeting as the actor sees it at an instant.
 func EventBody(u events.Update, by meeting.Actor, at time.Time) []byte {
 	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
 	for i := range m.Attendees {

@@ -22,7 +22,7 @@ type Availability struct {
 	MoreReasons   int        `json:"more_reasons,omitempty" doc:"Number of further reasons"`
 }
 
-// Obstacle is why a room is not offered.
+// Obstacle is a reason why a room is not available.
 type Obstacle struct {
 	Code    string     `json:"code" doc:"room_conflict, features, no_time_to_decide, or the code of the fault that a booking would return" example:"room_conflict"`
 	Message string     `json:"message"`
@@ -36,7 +36,7 @@ type Obstacle struct {
 	Feature string     `json:"feature,omitempty" doc:"Feature that the room lacks; only with features"`
 }
 
-// Suggestion is a room at a time at which you may book it.
+// Suggestion is a room and a time at which the caller may book it.
 type Suggestion struct {
 	Room          Room      `json:"room"`
 	Start         time.Time `json:"start"`
@@ -44,7 +44,7 @@ type Suggestion struct {
 	NeedsApproval bool      `json:"needs_approval" doc:"Whether someone else must approve the booking"`
 }
 
-// Need is what a room is looked for for.
+// Need holds the requirements for a room.
 type Need struct {
 	Attendees string   `query:"attendees" maxLength:"20000" doc:"Number of attendees, or their addresses separated by commas" example:"8"`
 	Features  []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
@@ -69,7 +69,7 @@ func (in *Need) need(d *decoder) finding.Need {
 	return n
 }
 
-// given reads an instant that must be there.
+// given parses a required instant.
 func (d *decoder) given(location, s string, read func(location, s string) time.Time) time.Time {
 	if s == "" {
 		d.add(location, "required", "is required")

@@ -15,7 +15,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Grid is a picture of rooms, in one answer.
+// Grid is the data of a calendar of rooms, in one response.
 type Grid struct {
 	Rooms      []GridRoom    `json:"rooms" nullable:"false" doc:"Rooms, sorted by name"`
 	Sites      []GridSite    `json:"sites" nullable:"false" doc:"Sites of the rooms, sorted by name"`
@@ -23,14 +23,14 @@ type Grid struct {
 	NextCursor *string       `json:"next_cursor" doc:"Cursor of the next page of rooms; null on the last page"`
 }
 
-// GridSite is where rooms of a grid are.
+// GridSite is a site of rooms in a grid.
 type GridSite struct {
 	ID       int64  `json:"id"`
 	Name     string `json:"name"`
 	Timezone string `json:"timezone,omitempty"`
 }
 
-// GridRoom is a room with what shades it.
+// GridRoom is a room with its closed times and blackouts.
 type GridRoom struct {
 	ID            int64          `json:"id"`
 	Name          string         `json:"name"`
@@ -64,7 +64,7 @@ type GridBlackout struct {
 	Reason string    `json:"reason"`
 }
 
-// GridMeeting is a meeting as far as a picture needs it. What is left out is empty.
+// GridMeeting is a meeting as far as a grid needs it. Empty fields are left out.
 type GridMeeting struct {
 	ID            int64           `json:"id"`
 	RoomIDs       []int64         `json:"room_ids" nullable:"false"`
@@ -95,7 +95,7 @@ type GridOccupancy struct {
 	End    time.Time `json:"end"`
 }
 
-// GridChange is where a meeting is to move.
+// GridChange is the requested move of a meeting.
 type GridChange struct {
 	Start   time.Time `json:"start"`
 	End     time.Time `json:"end"`

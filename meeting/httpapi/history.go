@@ -7,7 +7,7 @@ import (
 	"punctual/meeting"
 )
 
-// HistoryEntry is one thing that happened to a meeting.
+// HistoryEntry is an entry in the history of a meeting.
 type HistoryEntry struct {
 	At      time.Time         `json:"at"`
 	Action  string            `json:"action" enum:"created,confirmed,rejected,changed,cancelled,started,ended,released,checked_in,responded"`
@@ -16,7 +16,7 @@ type HistoryEntry struct {
 	Reason  *string           `json:"reason" doc:"timeout, or the reason that was given"`
 }
 
-// HistoryActor is who did it.
+// HistoryActor is the actor of an entry.
 type HistoryActor struct {
 	Kind string `json:"kind" enum:"user,timer,system"`
 	ID   int64  `json:"id,omitempty" doc:"User ID"`
@@ -97,7 +97,7 @@ func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*list
 			recipient = *n.UserID
 		}
 		if n.Channel == string(meeting.SMS) && !maySeePhone(recipient) {
-			n.Address, n.LastError = "", nil // a gateway repeats the number in what it says
+			n.Address, n.LastError = "", nil // the error of a gateway may contain the number
 		}
 		return n
 	}), nil

@@ -58,7 +58,7 @@ type Organizer struct {
 	Email string `json:"email"`
 }
 
-// Attendee is somebody invited.
+// Attendee is a person invited to a meeting.
 type Attendee struct {
 	UserID   *int64  `json:"user_id" doc:"User ID; null if the attendee is not a user of this installation"`
 	Email    string  `json:"email" doc:"Email address; empty for a guest invited by phone number only"`
@@ -70,14 +70,14 @@ type Attendee struct {
 	Comment  *string `json:"comment" doc:"Comment on the response; null unless it is yours or you may change the meeting"`
 }
 
-// Reminder notifies everybody a given time before the start or the end.
+// Reminder notifies the people of a meeting some time before its start or end.
 type Reminder struct {
 	Before   string   `json:"before" enum:"start,end"`
 	Offset   string   `json:"offset" doc:"Duration in whole seconds, at most 366 days" example:"15m"`
 	Channels []string `json:"channels" enum:"email,sms" nullable:"false"`
 }
 
-// Approval says whether somebody must decide, and what was decided.
+// Approval says whether approval is required, and the decisions so far.
 type Approval struct {
 	Required  bool       `json:"required"`
 	Deadline  *time.Time `json:"deadline" nullable:"true" doc:"When the time-out ends or the meeting starts, whichever is earlier"`
@@ -95,14 +95,13 @@ type Approval struct {
 	OnTimeout   *string     `json:"on_timeout" enum:"reject,approve" doc:"What happens to the request at its deadline; null if nobody is asked"`
 }
 
-// Approver is a person who is asked to decide: an approver of a room, their substitute, or an
-// admin.
+// Approver is a user who is asked to decide: an approver of a room, a deputy, or an admin.
 type Approver struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// Agreement of one person at one level.
+// Agreement is the approval of one user at one level.
 type Agreement struct {
 	Level   int        `json:"level"`
 	UserID  *int64     `json:"user_id"`
@@ -113,7 +112,7 @@ type Agreement struct {
 	For     []Approver `json:"for" nullable:"false" doc:"Absent approvers for whom the user decided; empty if there were none"`
 }
 
-// PendingChange is where a confirmed meeting is to move, and how far the decision on it is.
+// PendingChange is the requested move of a confirmed meeting, with the progress of its approval.
 type PendingChange struct {
 	Start       time.Time   `json:"start"`
 	End         time.Time   `json:"end"`
@@ -204,7 +203,7 @@ func approvalOf(m *meeting.Meeting) Approval {
 	return w
 }
 
-// approversOf is nil where they were not looked up.
+// approversOf returns nil if the approvers were not looked up.
 func approversOf(r *meeting.Request) []Approver {
 	if r.Awaited == nil {
 		return nil
@@ -232,7 +231,7 @@ func pendingChangeOf(m *meeting.Meeting) *PendingChange {
 	}
 }
 
-// MeetingPatch changes a meeting; what is left out stays as it is.
+// MeetingPatch changes a meeting. Fields that are left out stay unchanged.
 type MeetingPatch struct {
 	RoomIDs        Field[[]int64]         `json:"room_ids,omitempty" maximum:"9007199254740991" doc:"1 to 50 room IDs; either all rooms are booked or none"`
 	Title          Field[string]          `json:"title,omitempty" doc:"1 to 200 characters"`
@@ -248,12 +247,13 @@ type MeetingPatch struct {
 	Override       *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
 }
 
-// OverrideInput makes a booking pass that breaks rules.
+// OverrideInput lets a booking violate room policies.
 type OverrideInput struct {
 	Reason string `json:"reason" doc:"Stored in the history with the policies that were overridden; at most 1,000 characters"`
 }
 
-// AttendeeInput invites somebody; what is left out is taken from the user of that address.
+// AttendeeInput invites a person. Fields that are left out are taken from the user with that
+// address.
 type AttendeeInput struct {
 	Email    string  `json:"email,omitempty" doc:"Email address; optional if there is a phone number" example:"name@example.org"`
 	Name     string  `json:"name,omitempty"`
@@ -265,7 +265,7 @@ type AttendeeInput struct {
 	UserID   *int64  `json:"user_id,omitempty" doc:"Ignored: determined by the email address"`
 }
 
-// ReminderInput asks for a reminder.
+// ReminderInput is a requested reminder.
 type ReminderInput struct {
 	Before   string   `json:"before" enum:"start,end"`
 	Offset   string   `json:"offset" doc:"Duration in whole seconds, at most 366 days" example:"15m"`
@@ -424,7 +424,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 			d.add("status", "unknown_value", "must be one of pending, confirmed, in_progress, ended, rejected, cancelled, released")
 			break
 		}
-		if !slices.Contains(q.Statuses, status) { // which bounds them
+		if !slices.Contains(q.Statuses, status) { // the schema limits their number
 			q.Statuses = append(q.Statuses, status)
 		}
 	}
@@ -563,7 +563,7 @@ func answer(m *meeting.Meeting, err error) (*one[Meeting], error) {
 	return &one[Meeting]{ETag: etag(m.Version), Body: meetingOf(m)}, nil
 }
 
-// optional reads a body that may be left out and has nothing but its form to be wrong.
+// optional returns an optional body, which only its schema checks.
 func optional[T any](r huma.Registry, b *Body[T]) (T, error) {
 	var none T
 	if b == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// MyRooms are the rooms that the caller looks for most.
+// MyRooms are the rooms that the caller needs most often.
 type MyRooms struct {
 	Favorites []int64      `json:"favorites" nullable:"false" doc:"IDs of the rooms that you marked as favorites"`
 	Recent    []RecentRoom `json:"recent" nullable:"false" doc:"Rooms of your latest meetings, latest first; at most 10"`

@@ -12,13 +12,13 @@ import (
 	"punctual/meeting"
 )
 
-// PersonRef is somebody to invite.
+// PersonRef is a person to invite.
 type PersonRef struct {
 	Name  string `json:"name" doc:"Name; empty if unknown"`
 	Email string `json:"email"`
 }
 
-// PeopleRate is what typing needs, and too little to copy a directory unnoticed.
+// PeopleRate is enough for typing, and too little to copy a directory unnoticed.
 var PeopleRate = account.Rate{Count: 120, Per: time.Minute}
 
 func (h *handlers) registerPeople(api huma.API) {

@@ -47,7 +47,7 @@ func isLocal(s string) bool {
 	return ok
 }
 
-// only is the one room among ids; 0: there are none or several.
+// only returns the one room among ids; 0: none or several.
 func only(ids []int64) int64 {
 	if len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return id != ids[0] }) {
 		return 0
@@ -55,17 +55,17 @@ func only(ids []int64) int64 {
 	return ids[0]
 }
 
-// instant reads the start of a span; empty is the zero time.
+// instant parses the start of a span; empty is the zero time.
 func (d *decoder) instant(location, s string) time.Time {
 	return d.time(location, s, clock.Time.In)
 }
 
-// end reads the end of a span; empty is the zero time.
+// end parses the end of a span; empty is the zero time.
 func (d *decoder) end(location, s string) time.Time {
 	return d.time(location, s, clock.Time.EndIn)
 }
 
-// time reads a query time. The plus sign of an offset may have become a space, as it does in a
+// time parses a query time. The plus sign of an offset may have become a space, as it does in a
 // careless query.
 func (d *decoder) time(location, s string, in func(clock.Time, *time.Location) (clock.Moment, error)) time.Time {
 	if s == "" {
@@ -85,7 +85,7 @@ func (d *decoder) time(location, s string, in func(clock.Time, *time.Location) (
 	return t.At
 }
 
-// named are the rooms of a query that names one at most; 0: none.
+// named returns the rooms of a query that names at most one.
 func named(room int64) []int64 {
 	if room == 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package httpapi is the REST resource of sites, rooms and meetings: it decodes, asks the
-// service and encodes. Errors are the domain's own; what a client sees of them is the
-// server's business.
+// Package httpapi is the REST API of sites, rooms and meetings: it decodes requests, calls the
+// service and encodes responses. Errors are the domain's own; package problem turns them into
+// responses.
 package httpapi
 
 import (
@@ -31,7 +31,7 @@ type Deps struct {
 	Finding  *finding.Service
 	Reports  *report.Service
 	Notices  Notices
-	Lookups  account.Limiter // of how often a caller looks for people, at [PeopleRate]
+	Lookups  account.Limiter // searches for people per caller, at [PeopleRate]
 }
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
@@ -61,7 +61,7 @@ type handlers struct {
 	reports  *report.Service
 	notices  Notices
 	registry huma.Registry
-	lookups  account.Limiter // of people, by who looks
+	lookups  account.Limiter // searches for people, by caller
 	base     string          // of Location headers
 }
 
@@ -78,7 +78,7 @@ func register[I, O any](api huma.API, op huma.Operation, handle func(context.Con
 	})
 }
 
-// placed returns an error with the faults at their places in the request.
+// placed returns an error with the faults at their locations in the request.
 func placed(err error, place string) error {
 	if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
 		return &meeting.InvalidError{Faults: fault.At(place, e.Faults)}
@@ -96,7 +96,7 @@ func placed(err error, place string) error {
 	return err
 }
 
-// operation describes one; bodies are validated by [Body], so that a client learns all
+// operation describes an operation. Bodies are validated by [Body], so that a client gets all
 // faults at once.
 func operation(id, method, path, summary, tag string) huma.Operation {
 	op := huma.Operation{
@@ -108,7 +108,7 @@ func operation(id, method, path, summary, tag string) huma.Operation {
 		SkipValidateBody: true,
 		Errors:           []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}
-	one := strings.Contains(path, "{") // else a collection, which has no version
+	one := strings.Contains(path, "{") // a collection has no version
 	switch {
 	case method == http.MethodGet:
 	case one:
@@ -122,19 +122,20 @@ func operation(id, method, path, summary, tag string) huma.Operation {
 	return op
 }
 
-// heavy marks an operation that may cost much more than others, for limits of how many run at once.
+// heavy marks an operation that may be much more expensive than others, for the limit of concurrent
+// ones.
 func heavy(op huma.Operation) huma.Operation {
 	op.Metadata = map[string]any{"heavy": true}
 	return op
 }
 
-// creates makes an operation answer 201.
+// creates sets the status of an operation to 201.
 func creates(op huma.Operation) huma.Operation {
 	op.DefaultStatus = http.StatusCreated
 	return op
 }
 
-// deletes makes an operation answer 204.
+// deletes sets the status of an operation to 204.
 func deletes(op huma.Operation) huma.Operation {
 	op.DefaultStatus = http.StatusNoContent
 	return op

@@ -18,7 +18,7 @@ import (
 	"punctual/meeting/report"
 )
 
-// Utilisation is how rooms were used.
+// Utilisation is the report of how rooms were used.
 type Utilisation struct {
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
@@ -159,7 +159,7 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 	return streamed("application/json", func(w io.Writer) error { return json.NewEncoder(w).Encode(out) }), nil
 }
 
-// offset reads a cursor that counts.
+// offset parses a cursor that is a number of rows.
 func (d *decoder) offset(cursor string) int {
 	if cursor == "" {
 		return 0
@@ -171,7 +171,7 @@ func (d *decoder) offset(cursor string) int {
 	return n
 }
 
-// streamed is an answer that write writes; it fails only if the client is gone.
+// streamed is a response written by write. It fails only if the client disconnects.
 func streamed(contentType string, write func(io.Writer) error) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		ctx.SetHeader("Content-Type", contentType)
@@ -235,7 +235,7 @@ func (r *NamedRef) cells() []string {
 	return []string{strconv.FormatInt(r.ID, 10), plain(r.Name)}
 }
 
-// plain is a text that a spreadsheet does not take for a formula.
+// plain returns a text that spreadsheets do not evaluate as a formula.
 func plain(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return "'" + s

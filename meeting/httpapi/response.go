@@ -9,7 +9,7 @@ import (
 	"punctual/meeting"
 )
 
-// Answer to an invitation.
+// Answer is the response to an invitation.
 type Answer struct {
 	Response string `json:"response" enum:"accepted,declined,tentative,needs_action" doc:"Your response; needs_action withdraws an earlier one"`
 	Comment  string `json:"comment,omitempty" doc:"Comment for the organizer; at most 1,000 characters"`

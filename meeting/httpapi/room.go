@@ -12,7 +12,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Room is what a meeting holds.
+// Room is a bookable room.
 type Room struct {
 	ID        int64        `json:"id"`
 	Name      string       `json:"name"`
@@ -32,7 +32,7 @@ type Room struct {
 	UpdatedAt time.Time    `json:"updated_at"`
 }
 
-// RoomApproval says who must agree to a meeting in the room.
+// RoomApproval says who must approve meetings in the room.
 type RoomApproval struct {
 	Required    bool    `json:"required"`
 	ApproverIDs []int64 `json:"approver_ids" nullable:"false" doc:"User IDs; empty if the admins decide"`
@@ -44,7 +44,7 @@ type RoomApproval struct {
 	EscalateTo    []int64      `json:"escalate_to" nullable:"false" doc:"IDs of the further approvers; empty for the admins"`
 }
 
-// SecondLevel decides when the approvers have agreed.
+// SecondLevel holds the approvers who decide after the first level has approved.
 type SecondLevel struct {
 	ApproverIDs []int64 `json:"approver_ids" nullable:"false" maximum:"9007199254740991" doc:"IDs of managers or admins"`
 }
@@ -77,7 +77,7 @@ type Quota struct {
 	Duration *string `json:"duration,omitempty" example:"10h"`
 }
 
-// CheckIn says whether people must say that they came, and when.
+// CheckIn says whether check-in is required, and when it is open.
 type CheckIn struct {
 	Required bool   `json:"required"`
 	Opens    string `json:"opens" doc:"How long before the start check-in opens" example:"15m"`
@@ -114,7 +114,7 @@ func roomApprovalOf(a meeting.RoomApproval) RoomApproval {
 	return w
 }
 
-// outcomes are what a time-out leads to, as the API says it.
+// outcomes are the outcomes of a time-out, as in the API.
 var outcomes = map[meeting.Status]string{meeting.Rejected: "reject", meeting.Confirmed: "approve"}
 
 func onTimeout(s string) meeting.Status {
@@ -146,8 +146,8 @@ func policyOf(p policy.Policy) Policy {
 	return w
 }
 
-// RoomPatch changes a room. What is left out stays as it is, in nested objects too; null
-// clears it. Lists, second_level and quota are replaced as a whole.
+// RoomPatch changes a room. Fields that are left out stay unchanged, in nested objects too; null
+// clears them. Lists, second_level and quota are replaced as a whole.
 type RoomPatch struct {
 	Name     Field[string]            `json:"name,omitempty" doc:"1 to 200 characters"`
 	SiteID   Field[int64]             `json:"site_id,omitempty" maximum:"9007199254740991"`
@@ -161,7 +161,7 @@ type RoomPatch struct {
 	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty" doc:"Check-in rules of the room; null for the installation's setting"`
 }
 
-// RoomApprovalPatch changes who must agree to a meeting in the room.
+// RoomApprovalPatch changes the approval settings of the room.
 type RoomApprovalPatch struct {
 	Required    Field[bool]    `json:"required,omitempty"`
 	ApproverIDs Field[[]int64] `json:"approver_ids,omitempty" maximum:"9007199254740991" doc:"IDs of managers or admins; empty if the admins decide"`
@@ -173,7 +173,7 @@ type RoomApprovalPatch struct {
 	EscalateTo    Field[[]int64]     `json:"escalate_to,omitempty" maximum:"9007199254740991" doc:"IDs of managers or admins to ask then; empty for the admins"`
 }
 
-// PolicyPatch changes the rules of the room.
+// PolicyPatch changes the policy of the room.
 type PolicyPatch struct {
 	OpeningHours Field[[]OpeningHours] `json:"opening_hours,omitempty" doc:"Complete list, which replaces the previous one; empty if the room is always open"`
 	MinDuration  Field[string]         `json:"min_duration,omitempty" example:"15m"`
@@ -186,7 +186,7 @@ type PolicyPatch struct {
 	Quota        Field[Quota]          `json:"quota,omitempty" doc:"Complete quota, which replaces the previous one; null for none"`
 }
 
-// CheckInPatch changes whether people must say that they came.
+// CheckInPatch changes the check-in settings of the room.
 type CheckInPatch struct {
 	Required Field[bool]   `json:"required,omitempty"`
 	Opens    Field[string] `json:"opens,omitempty" example:"15m"`
@@ -330,7 +330,7 @@ func (h *handlers) deleteRoom(ctx context.Context, in *guardedInput) (*struct{},
 	return nil, h.svc.DeleteRoom(ctx, by, in.ID, in.version())
 }
 
-// Busy is a time at which a room is taken.
+// Busy is an interval in which a room is taken.
 type Busy struct {
 	Start      time.Time `json:"start" doc:"Start including buffers"`
 	End        time.Time `json:"end"`

@@ -44,7 +44,7 @@ type Series struct {
 type SeriesState struct {
 	Series
 	Counts map[string]int `json:"counts" doc:"Number of meetings by status"`
-	// NoShows and Flagged point out a series that people may have forgotten.
+	// NoShows and Flagged show series that people may have forgotten.
 	NoShows int          `json:"no_shows_in_row" doc:"Number of consecutive no-shows up to now"`
 	Flagged bool         `json:"flagged" doc:"Whether there were three or more consecutive no-shows"`
 	Next    []Meeting    `json:"next" nullable:"false" doc:"The next five meetings"`
@@ -82,7 +82,7 @@ type DateConflict struct {
 	End    time.Time `json:"end"`
 }
 
-// DateError is a rule that a date would break, with what it allows and what was requested.
+// DateError is a policy violation of a date, with the allowed and the actual value.
 type DateError struct {
 	Location   string     `json:"location"`
 	Message    string     `json:"message"`
@@ -143,7 +143,7 @@ func skippedOf(s meeting.Skipped) SkippedDate {
 	}
 }
 
-// Recurrence are the fields that a series has and a meeting has not.
+// Recurrence holds the fields that a series has in addition to a meeting.
 type Recurrence struct {
 	RRule      Field[string]        `json:"rrule,omitempty" doc:"RFC 5545 recurrence rule: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL. The start must be one of its dates" example:"FREQ=WEEKLY;COUNT=10"`
 	ExDates    Field[[]string]      `json:"exdates,omitempty" doc:"Dates to exclude: a day, or a time with an offset or local in timezone" example:"[\"2027-02-17\"]"`
@@ -170,21 +170,21 @@ func (SeriesInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema
 	return s
 }
 
-// SeriesPatch changes dates of a series; what is left out stays as it is. Start and end are
-// those of the first date that changes; without a new start all keep theirs.
+// SeriesPatch changes dates of a series. Fields that are left out stay unchanged. Start and end are
+// those of the first date that changes; without a new start all dates keep theirs.
 type SeriesPatch struct {
 	MeetingPatch
 	Recurrence
 	Scoped
 }
 
-// Scoped says which dates a change concerns.
+// Scoped says which dates a change covers.
 type Scoped struct {
 	Scope string `json:"scope,omitempty" enum:"all,following" doc:"Which dates to change. Defaults to all unless from is set; dates that have started never change"`
 	From  string `json:"from,omitempty" doc:"The original_start of the first date to change; only with following"`
 }
 
-// from returns the first date that a change concerns, or nil.
+// from returns the first date that a change covers, or nil.
 func (s Scoped) from() *clock.Time {
 	if s.From == "" {
 		return nil

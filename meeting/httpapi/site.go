@@ -27,7 +27,7 @@ func siteOf(s *meeting.Site) Site {
 	}
 }
 
-// SitePatch changes a site; what is left out stays as it is.
+// SitePatch changes a site. Fields that are left out stay unchanged.
 type SitePatch struct {
 	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
 	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for the site's rooms; null for the installation's time zone" example:"Europe/Berlin"`

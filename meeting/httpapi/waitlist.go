@@ -13,7 +13,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// Wait is somebody's place in the line for rooms that are taken.
+// Wait is a person's place on the waiting list for rooms that are taken.
 type Wait struct {
 	ID         int64      `json:"id"`
 	User       Organizer  `json:"user" doc:"User on the waiting list"`
@@ -31,7 +31,7 @@ type Wait struct {
 	UpdatedAt  time.Time  `json:"updated_at"`
 }
 
-// Wish is a meeting that is waited for.
+// Wish is the meeting that a person waits for.
 type Wish struct {
 	RoomIDs          []int64     `json:"room_ids" nullable:"false"`
 	Rooms            []RoomRef   `json:"rooms" nullable:"false"`
@@ -46,7 +46,7 @@ type Wish struct {
 	Visibility       string      `json:"visibility" enum:"public,private"`
 }
 
-// WishGuest is who will be invited.
+// WishGuest is a person to invite.
 type WishGuest struct {
 	UserID *int64 `json:"user_id" doc:"User ID; null if the attendee is not a user of this installation"`
 	Email  string `json:"email"`
@@ -71,7 +71,7 @@ func waitOf(w *meeting.Wait) Wait {
 	}
 }
 
-// orNil is null for 0.
+// orNil returns null for 0.
 func orNil(n int) *int {
 	if n == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (in *listWaitsInput) query() (meeting.WaitQuery, error) {
 			d.add("state", "unknown_value", "must be one of waiting, offered, booked, expired, withdrawn, refused")
 			break
 		}
-		if !slices.Contains(q.States, state) { // which bounds them
+		if !slices.Contains(q.States, state) { // the schema limits their number
 			q.States = append(q.States, state)
 		}
 	}
