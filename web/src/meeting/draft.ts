@@ -13,6 +13,8 @@ export interface Draft {
   /** Wall time in the room's zone. */
   start?: string
   end?: string
+  /** What is already known of a new booking. */
+  fields?: Partial<Fields>
   /** The text typed before the page was left. */
   kept?: Kept
 }

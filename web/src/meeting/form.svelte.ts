@@ -160,7 +160,7 @@ function bodyOf(v: Fields) {
 function initial(draft: Draft): Fields {
   const { meeting, series } = draft
   const of = series?.series ?? meeting
-  const ids = of ? [...of.room_ids] : draft.roomID ? [draft.roomID] : []
+  const ids = of ? [...of.room_ids] : (draft.fields?.rooms ?? (draft.roomID ? [draft.roomID] : []))
   const zone = meeting && !series ? rooms.zoneOf(meeting) : zoneOf(ids[0])
   let start = draft.start ?? (meeting && !series ? wallOf(meeting.start, zone) : nextStart(zone))
   let end = draft.end ?? (meeting && !series ? wallOf(meeting.end, zone) : addMinutes(start, 60))
@@ -193,6 +193,7 @@ function initial(draft: Draft): Fields {
     choices: {},
     override: false,
     overrideReason: '',
+    ...draft.fields,
   }
 }
 

@@ -1,10 +1,9 @@
-import { all, api, ask, type Availability, type Meeting, type Room, type Suggestion } from '../lib/api/client'
+import { all, api, ask, Problem, type Availability, type Meeting, type Room, type Suggestion } from '../lib/api/client'
 import { LatestRequest } from '../lib/latest'
 import { seconds } from '../lib/duration'
 import { time } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { describe } from '../lib/i18n/problem'
-import { Problem } from '../lib/api/client'
 import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
 import { filters } from '../day/filters.svelte'
@@ -171,7 +170,9 @@ async function findNow(minutes: number): Promise<Offer[]> {
   const whole = free.filter((o) => o.end.getTime() === end.getTime())
   if (free.length) return [...inOrder(whole), ...inOrder(free.filter((o) => !whole.includes(o)))]
 
-  const query = { duration: `${minutes}m`, to: new Date(start.getTime() + 12 * 60 * minute).toISOString(), site_id: home?.site ?? undefined, limit: 5 }
+  const query = { duration: `${minutes}m`, to: new Date(start.getTime() + 12 * 60 * minute).toISOString(), site_id: home?.site ?? undefined, limit: 20 }
   const { items } = await ask(api.GET('/suggestions', { params: { query } }))
-  return items.filter((s: Suggestion) => !s.needs_approval).map((s) => offerOf(s.room, new Date(s.start), new Date(s.end)))
+  const soonest = new Map<number, Suggestion>()
+  for (const s of items) if (!s.needs_approval && !soonest.has(s.room.id)) soonest.set(s.room.id, s)
+  return [...soonest.values()].map((s) => offerOf(s.room, new Date(s.start), new Date(s.end)))
 }
