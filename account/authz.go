@@ -73,6 +73,10 @@ var table = map[string]rule{
 	"session": {}, // checks credentials itself, to report that there are none
 	"setup":   {}, // authorized by its token
 
+	"request-password-reset": {},
+	"check-password-link":    {}, // authorized by its token
+	"confirm-password-reset": {}, // authorized by its token
+
 	"logout":          {Member, anyScope}, // ends only the token's own session
 	"me":              {Member, anyScope},
 	"update-me":       {Member, unscoped},
@@ -99,6 +103,7 @@ var table = map[string]rule{
 	"get-user":    {Admin, UsersRead},
 	"create-user": {Admin, UsersWrite},
 	"update-user": {Admin, UsersWrite},
+	"invite-user": {Admin, UsersWrite},
 
 	"find-people": {Member, UsersRead},
 

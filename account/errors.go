@@ -16,6 +16,10 @@ var (
 	// ErrWrongCredentials is an [ErrUnauthorized] for an unknown address, a wrong password or a
 	// disabled user. It does not reveal which.
 	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
+
+	// ErrLinkInvalid is an [ErrUnauthorized] for a link that is wrong, used or expired. It does not
+	// reveal which.
+	ErrLinkInvalid = fmt.Errorf("invalid password link: %w", ErrUnauthorized)
 )
 
 type (

@@ -46,3 +46,8 @@ func (s *Service) Waiting() (n int) {
 	}
 	return n
 }
+
+const MaxResets = maxResets
+
+// SetAnswerReset changes how long a request for a reset takes at least.
+func (s *Service) SetAnswerReset(d time.Duration) { s.answerReset = d }

@@ -20,6 +20,7 @@ type Config struct {
 	Limiter    Limiter          // of failed sign-ins to one account from one network or device; 10 per minute, in memory
 	Wide       Limiter          // of failed sign-ins from one network, or to one account; 100 per minute, in memory
 	DeviceKey  []byte           // signs device cookies; random per process
+	Links      LinkSecrets      // of password links; random per process
 	Secure     bool             // browsers use HTTPS, so cookies are sent over HTTPS only
 	Now        func() time.Time // time.Now
 
@@ -36,6 +37,7 @@ type Service struct {
 	wide     Limiter
 	attempts *attempts
 	devices  devices
+	links    LinkSecrets
 	hasher   *hasher
 	now      func() time.Time
 	timezone string
@@ -43,6 +45,7 @@ type Service struct {
 	secure   bool
 	refused  func(context.Context, *User, string)
 
+	answerReset time.Duration // shortest duration of RequestReset
 	sessionTTL  atomic.Int64
 	tokenTTL    atomic.Int64 // of API tokens created without an expiry; 0: never
 	maxTokenTTL atomic.Int64 // of API tokens; 0: no limit
@@ -52,7 +55,7 @@ type Service struct {
 func New(store Store, c Config) *Service {
 	s := &Service{
 		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
-		timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
+		answerReset: answerReset, timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
 	}
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})
@@ -66,6 +69,9 @@ func New(store Store, c Config) *Service {
 	if s.devices.key = c.DeviceKey; s.devices.key == nil {
 		s.devices.key = make([]byte, 32)
 		rand.Read(s.devices.key) // never fails
+	}
+	if s.links = c.Links; s.links.key == nil {
+		s.links = NewLinkSecrets([]byte(rand.Text()))
 	}
 	s.SetSessionTTL(cmp.Or(c.SessionTTL, 12*time.Hour))
 	return s

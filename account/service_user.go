@@ -90,6 +90,7 @@ func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next st
 //
 //   - A disabled user loses all tokens and sessions for good.
 //   - A new password revokes the sessions, and tokens and feeds unless the patch keeps them.
+//   - A new password or address ends the links by which the user could choose a password.
 //   - A former admin loses the tokens with topic scopes, which only an admin could create.
 //
 // If ifMatch is not nil and not the current version, it returns a [*VersionError]. It returns an
@@ -109,22 +110,25 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 		if err := fault.CheckVersion(ifMatch, u.Version); err != nil {
 			return Revocation{}, err
 		}
-		wasAdmin, wasActive := u.Role == Admin && u.Active(), u.Active()
+		wasAdmin, wasActive, address := u.Role == Admin && u.Active(), u.Active(), u.Email
 		now := s.instant()
 		p.apply(u, now)
 		if p.Password != nil {
-			u.PasswordHash = hash
+			u.setPassword(hash)
 		}
 		if wasAdmin && otherAdmins == 0 {
 			if err := p.checkAdminLeft(u); err != nil {
 				return Revocation{}, err
 			}
 		}
-		disabled := wasActive && !u.Active()
+		disabled, moved := wasActive && !u.Active(), u.Email != address
+		if moved && !u.InvitedUntil.IsZero() {
+			u.InvitedUntil = now // until the new address is invited
+		}
 		return Revocation{
 			Sessions: disabled || p.Password != nil,
 			API:      disabled || p.revokes(p.EndTokens), Feeds: disabled || p.revokes(p.EndFeeds),
-			Topics: wasAdmin && u.Role != Admin, Except: spare,
+			Topics: wasAdmin && u.Role != Admin, Links: disabled || moved || p.Password != nil, Except: spare,
 		}, nil
 	})
 }

@@ -12,6 +12,7 @@ type Store interface {
 	DoorStore
 	FeedStore
 	NetworkStore
+	LinkStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user, deletes all setup tokens, and returns true.
@@ -43,6 +44,7 @@ type Revocation struct {
 	API      bool
 	Feeds    bool
 	Topics   bool  // API tokens with a topic scope
+	Links    bool  // password links
 	Except   int64 // ID of a token to keep; 0: none
 }
 
@@ -59,6 +61,20 @@ func (p Page) bounded() Page {
 	}
 	p.Limit = min(p.Limit, 500)
 	return p
+}
+
+// LinkStore is the part of [Store] for password links. A mail is recorded in the transaction that
+// stores its link.
+type LinkStore interface {
+	CreateInvitedUser(ctx context.Context, m *LinkMail) error // creates m.To and sets its ID
+	// AddInvitation replaces the links of the user unless check of the current user fails.
+	AddInvitation(ctx context.Context, m *LinkMail, check func(*User) error) (*User, error)
+	// AddReset adds a link unless the user has limit valid ones or is disabled. It deletes expired
+	// links of everybody.
+	AddReset(ctx context.Context, m *LinkMail, limit int) error
+	LinkByHash(ctx context.Context, hash string) (*PasswordLink, *User, error) // even if expired
+	// UseLink locks the link and its user, and continues like UpdateUser.
+	UseLink(ctx context.Context, hash string, fn func(*PasswordLink, *User) (Revocation, error)) (*User, error)
 }
 
 // NetworkStore is the part of [Store] for the networks that users sign in from.

@@ -39,6 +39,7 @@ type User struct {
 	PasswordHash string    // PHC string; "" disables sign-in by password
 	Away         Away      // when others decide for the user
 	DisabledAt   time.Time // zero: active
+	InvitedUntil time.Time // end of the open invitation; zero: none, or accepted
 	Version      int64     // incremented by each change
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -167,6 +168,11 @@ func (p *UserPatch) checkAdminLeft(u *User) error {
 		fs.add("disabled", "last_admin", "would leave no active admin")
 	}
 	return fs.Err()
+}
+
+// setPassword also ends an invitation, because it was for choosing a password.
+func (u *User) setPassword(hash string) {
+	u.PasswordHash, u.InvitedUntil = hash, time.Time{}
 }
 
 func set[T any](field, value *T) {

@@ -70,7 +70,8 @@ type Application struct {
 	idempotency *idempotency.Middleware
 
 	accounts      *account.Service
-	deviceKey     []byte  // of the cookies of known devices
+	deviceKey     []byte // of the cookies of known devices
+	linkSecrets   account.LinkSecrets
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *meeting.Service
@@ -136,6 +137,11 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	if a.deviceKey, err = signingKey(ctx, a.db.Gorm, "devices"); err != nil {
 		return nil, err
 	}
+	linkKey, err := signingKey(ctx, a.db.Gorm, "password links")
+	if err != nil {
+		return nil, err
+	}
+	a.linkSecrets = account.NewLinkSecrets(linkKey)
 	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks()); err != nil {
 		return nil, err
 	}
@@ -190,10 +196,10 @@ func (a *Application) wireAreas() {
 	a.refusals = newRefusals()
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
-	people := accountstore.New(db).Noting(trail)
+	people := accountstore.New(db).Noting(trail).Mailing(linkMails{notices, scheduler})
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
-		DeviceKey: a.deviceKey, Secure: a.config.HTTP.Secure(),
+		DeviceKey: a.deviceKey, Links: a.linkSecrets, Secure: a.config.HTTP.Secure(),
 	})
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.ledger = notices

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *Application) mailLinks() render.Links {
-	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL}
+	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL, ChoosePassword: a.passwordURL}
 }
 
 func (a *Application) decisionURL(n notify.Notification) string {
@@ -46,4 +46,13 @@ func (a *Application) acceptURL(n notify.Notification) string {
 		return ""
 	}
 	return a.links.OfferURL(meeting.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
+}
+
+// passwordURL has the secret in its fragment, which browsers send to no server: it is in no access
+// log and no Referer header.
+func (a *Application) passwordURL(n notify.Notification) string {
+	if n.Facts.LinkSeed == "" {
+		return ""
+	}
+	return strings.TrimRight(a.config.HTTP.BaseURL, "/") + "/password#token=" + a.linkSecrets.Secret(n.Facts.LinkSeed)
 }

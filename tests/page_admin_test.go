@@ -313,6 +313,8 @@ func TestPageAdminPeople(t *testing.T) {
 
 	b.press("New person")
 	b.await("document.querySelector('#person')")
+	b.choose("#person select[name=sign-in]", "password")
+	b.fill("Password", "a long password")
 	b.fill("Email", "not one")
 	b.fill("Phone", "12")
 	b.key("\r")
@@ -323,7 +325,6 @@ func TestPageAdminPeople(t *testing.T) {
 	b.fill("Name", "Marie Curie")
 	b.fill("Email", "marie@example.org")
 	b.fill("Phone", "+33 1 2345678")
-	b.fill("Password", "a long password")
 	b.choose("#person select", "manager")
 	b.press("Create")
 	b.await(`/^\/admin\/people\/\d+$/.test(location.pathname)`)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -586,6 +587,64 @@ func TestPageSetup(t *testing.T) {
 	again.fill("Repeat password", "long enough for this")
 	again.press("Create account")
 	again.reads("already used")
+}
+
+// TestPageInvitation: pasted people are invited with a result for each, one of them chooses a name and a
+// password, and later another password with a link for which nobody had to be signed in.
+func TestPageInvitation(t *testing.T) {
+	t.Parallel()
+	server := demonstration(t)
+	ada := server.Login(t, "ada@example.org", demoPassword)
+	b := adminTab(t, server, "/admin/people")
+	b.press("Invite people")
+	b.fill("Email addresses", "Lee Min <lee@example.org>, grace@example.org")
+	b.press("Send 2 invitations")
+	b.reads("Already has an account")
+	b.reads("Lee Min Invited")
+	b.accessible("invitations")
+
+	lee := browse(t, server)
+	lee.open(outboxLink(t, ada, "invite_user"))
+	lee.await("location.pathname === '/password' && !location.hash && hand.field('Your name').value === 'Lee Min'")
+	lee.accessible("invitation")
+	lee.fill("Password", "a good long password")
+	lee.press("Show password")
+	lee.await("hand.field('Password').type === 'text'")
+	lee.press("Start booking")
+	lee.await("location.pathname === '/'")
+	lee.reads("New booking")
+
+	other := browse(t, server)
+	other.open("/")
+	other.click("document.querySelector('a[href=\"/forgot\"]')")
+	other.fill("Email", "lee@example.org")
+	other.press("Send link")
+	other.reads("Check your email")
+	reset := outboxLink(t, ada, "password_reset")
+	other.open(reset)
+	other.fill("New password", "another good password")
+	other.press("Change password")
+	other.await("location.pathname === '/'")
+	server.Login(t, "lee@example.org", "another good password")
+	other.open(reset)
+	other.reads("already used")
+}
+
+// outboxLink waits for the latest mail of a kind and returns the path of its link.
+func outboxLink(t *testing.T, admin *testenv.Client, kind string) (path string) {
+	t.Helper()
+	eventually(t, time.Now().Add(slack), "a mail "+kind, func() bool {
+		for _, m := range testenv.All[struct{ Name, Kind string }](t, admin, "/outbox?limit=20") {
+			if m.Kind == kind {
+				var mail struct{ Text string }
+				admin.Want(t, http.StatusOK, http.MethodGet, "/outbox/"+url.PathEscape(m.Name), nil, &mail)
+				path = regexp.MustCompile(`/password#token=\S+`).FindString(mail.Text)
+				return true
+			}
+		}
+		return false
+	})
+	return path
 }
 
 // TestPageTypes: the types that the page is compiled against are those that the server describes.

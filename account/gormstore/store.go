@@ -2,6 +2,7 @@
 package gormstore
 
 import (
+	"context"
 	"embed"
 	"encoding/base64"
 	"errors"
@@ -30,6 +31,7 @@ var statements = sqlfile.Load(files)
 type Store struct {
 	db    *gorm.DB
 	trail Trail // nil: no audit trail
+	mails Mails // nil: links are not mailed
 }
 
 // Trail records a change in the audit trail, in the transaction that makes it. before and after
@@ -44,7 +46,17 @@ var _ account.Store = (*Store)(nil)
 func New(db *gorm.DB) *Store { return &Store{db: db} }
 
 // Noting returns a copy of the store that records its changes in t.
-func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t} }
+func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t, mails: s.mails} }
+
+// Mails records the mails of password links.
+type Mails interface {
+	// Insert records m in tx. Call sent after tx has committed: it sends the mail at once. Without
+	// the call the mail is sent some seconds later.
+	Insert(tx *gorm.DB, m *account.LinkMail) (sent func(context.Context), err error)
+}
+
+// Mailing returns a copy of the store that records the mails of links with m.
+func (s *Store) Mailing(m Mails) *Store { return &Store{db: s.db, trail: s.trail, mails: m} }
 
 func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, after []any) error {
 	if s.trail == nil {

@@ -216,6 +216,11 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 		}
 	}
 	tokens := tx.Where("user_id = ?", userID).Session(&gorm.Session{})
+	if r.Links {
+		if err := tx.Where("user_id = ?", userID).Delete(&linkRow{}).Error; err != nil {
+			return err
+		}
+	}
 	if r.Topics {
 		err := tokens.Where(`kind = ? AND CAST(scopes AS text) LIKE '%"topics:%'`, account.API).Delete(&tokenRow{}).Error
 		if err != nil {

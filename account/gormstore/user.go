@@ -23,6 +23,7 @@ type userRow struct {
 	Timezone     string
 	PasswordHash string
 	DisabledAt   *time.Time
+	InvitedUntil *time.Time
 	AwayFrom     *time.Time
 	AwayUntil    *time.Time
 	DeputyID     *int64
@@ -36,7 +37,7 @@ func (userRow) TableName() string { return "users" }
 func rowOfUser(u *account.User) *userRow {
 	return &userRow{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), Version: u.Version,
+		PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), InvitedUntil: instant(u.InvitedUntil), Version: u.Version,
 		AwayFrom: instant(u.Away.From), AwayUntil: instant(u.Away.Until), DeputyID: reference(u.Away.DeputyID),
 		CreatedAt: *instant(u.CreatedAt), UpdatedAt: *instant(u.UpdatedAt),
 	}
@@ -58,7 +59,7 @@ func (r *userRow) user() *account.User {
 	return &account.User{
 		Away: away,
 		ID:   r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
-		PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), Version: r.Version,
+		PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), InvitedUntil: zeroOrUTC(r.InvitedUntil), Version: r.Version,
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
 }
@@ -180,20 +181,25 @@ func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User,
 		if err != nil {
 			return err
 		}
-		u.ID, u.Version = r.ID, r.Version+1
-		changed := rowOfUser(u)
-		if err := tx.Save(changed).Error; err != nil {
-			return domainError(err)
-		}
-		if err := s.note(tx, "user.changed", id, u.Name, []any{r}, []any{changed}); err != nil {
-			return err
-		}
-		return revoke(tx, id, revoked)
+		return s.saveUser(tx, "user.changed", r, u, revoked)
 	})
 	if err != nil {
 		return nil, wrap("update user", err)
 	}
 	return u, nil
+}
+
+// saveUser saves u, whose row was r, with the next version. It deletes what the change revokes.
+func (s *Store) saveUser(tx *gorm.DB, action string, r *userRow, u *account.User, revoked account.Revocation) error {
+	u.ID, u.Version = r.ID, r.Version+1
+	changed := rowOfUser(u)
+	if err := tx.Save(changed).Error; err != nil {
+		return domainError(err)
+	}
+	if err := s.note(tx, action, r.ID, u.Name, []any{r}, []any{changed}); err != nil {
+		return err
+	}
+	return revoke(tx, r.ID, revoked)
 }
 
 // ActiveUsers returns the active users among ids, by ID.

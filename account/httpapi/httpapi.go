@@ -35,6 +35,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 	}
 	h.registerSignIn(api)
 	h.registerSession(api)
+	h.registerPasswordReset(api)
 	h.registerMe(api)
 	h.registerTokens(api)
 	h.registerUsers(api)

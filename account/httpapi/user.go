@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/account/rest"
 )
 
@@ -22,6 +23,7 @@ type UserBody struct {
 	Locale    string       `json:"locale" doc:"BCP 47 language tag"`
 	Timezone  string       `json:"timezone" doc:"IANA time zone name"`
 	Disabled  bool         `json:"disabled"`
+	Invited   *time.Time   `json:"invited_until" doc:"When the link in the user's invitation expires or has expired; null without an open invitation"`
 	Away      *AwayBody    `json:"away" doc:"Current or planned absence; null if there is none"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
@@ -31,7 +33,7 @@ type UserBody struct {
 func userOf(u *account.User) UserBody {
 	return UserBody{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		Disabled: !u.Active(), Away: awayOf(u.Away), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Disabled: !u.Active(), Invited: rest.OrNull(u.InvitedUntil), Away: awayOf(u.Away), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 }
 
@@ -54,8 +56,9 @@ type usersOutput struct {
 type createUserInput struct {
 	Body struct {
 		Email    string    `json:"email"`
-		Name     string    `json:"name"`
+		Name     string    `json:"name,omitempty" doc:"Required, except with invite: the invited person can change it"`
 		Role     roleInput `json:"role"`
+		Invite   bool      `json:"invite,omitempty" doc:"Whether to email the user a link, valid for 7 days, to choose a password; not together with password"`
 		Password string    `json:"password,omitempty" format:"password" doc:"At least 8 characters, and not a common password, a sequence, or the user's name or address. If omitted, the user cannot sign in with a password"`
 		Phone    string    `json:"phone,omitempty" doc:"International format, such as +4930123"`
 		Locale   string    `json:"locale,omitempty" doc:"BCP 47 language tag; defaults to en"`
@@ -101,6 +104,9 @@ func (h *handlers) registerUsers(api huma.API) {
 	create := operation("create-user", http.MethodPost, "/users", "People", "Add a user", http.StatusUnprocessableEntity)
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, h.createUser)
+	invite := operation("invite-user", http.MethodPost, "/users/{id}/invite", "People", "Email a user without a password a new link to choose one; ends earlier links",
+		http.StatusNotFound, http.StatusUnprocessableEntity)
+	huma.Register(api, invite, h.inviteUser)
 	huma.Register(api, operation("get-user", http.MethodGet, "/users/{id}", "People", "Get a user", http.StatusNotFound), h.user)
 	huma.Register(api, operation("update-user", http.MethodPatch, "/users/{id}", "People", "Change or disable a user",
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateUser)
@@ -121,7 +127,14 @@ func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*use
 
 func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*createUserOutput, error) {
 	b := &in.Body
-	u, err := h.svc.CreateUser(ctx, account.NewUser{
+	create := h.svc.CreateUser
+	if b.Invite {
+		create = h.svc.Invite
+	}
+	if b.Invite && b.Password != "" {
+		return nil, fault.Invalid("body.password", "contradiction", "must be omitted with invite: the invited person chooses one")
+	}
+	u, err := create(ctx, account.NewUser{
 		Email: b.Email, Name: b.Name, Role: account.Role(b.Role), Password: b.Password, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 	})
 	if err != nil {
@@ -132,6 +145,14 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (*create
 
 func (h *handlers) user(ctx context.Context, in *struct{ IDInput }) (*userOutput, error) {
 	u, err := h.svc.User(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return outputOfUser(u), nil
+}
+
+func (h *handlers) inviteUser(ctx context.Context, in *struct{ IDInput }) (*userOutput, error) {
+	u, err := h.svc.InviteAgain(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (c *cli) withApplication(ctx context.Context, do func(*app.Application) err
 }
 
 func (c *cli) userCommand() *cobra.Command {
-	return group("user", "People who may sign in", c.userAddCommand(), c.userListCommand(), c.userDisableCommand())
+	return group("user", "People who may sign in", c.userAddCommand(), c.userInviteCommand(), c.userListCommand(), c.userDisableCommand())
 }
 
 func (c *cli) userAddCommand() *cobra.Command {
@@ -80,6 +80,46 @@ func (c *cli) userAddCommand() *cobra.Command {
 	return cmd
 }
 
+func (c *cli) userInviteCommand() *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use: "invite EMAIL...", Short: "Email people a link to choose a password; adds those who are no users yet", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, emails []string) error {
+			if !slices.Contains(account.Roles, account.Role(role)) {
+				return usageError{fmt.Errorf("--role is %q; it must be member, manager or admin", role)}
+			}
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				failed := 0
+				for _, email := range emails {
+					if err := invite(cmd.Context(), a.Accounts(), email, account.Role(role)); err != nil {
+						fmt.Fprintf(c.stderr, "%s: %v\n", email, fault.Plain(err))
+						failed++
+						continue
+					}
+					fmt.Fprintf(c.stdout, "Invited %s.\n", email)
+				}
+				if failed > 0 {
+					return fmt.Errorf("%d of %d people not invited", failed, len(emails))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", string(account.Member), "role of new users: member, manager or admin")
+	return cmd
+}
+
+func invite(ctx context.Context, accounts *account.Service, email string, role account.Role) error {
+	u, err := accounts.UserByEmail(ctx, email)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		_, err = accounts.Invite(ctx, account.NewUser{Email: email, Role: role})
+	case err == nil:
+		_, err = accounts.InviteAgain(ctx, u.ID)
+	}
+	return err
+}
+
 func (c *cli) userListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
@@ -99,8 +139,11 @@ func (c *cli) listUsers(ctx context.Context, a *app.Application) error {
 		}
 		for _, u := range users {
 			state := "active"
-			if !u.Active() {
+			switch {
+			case !u.Active():
 				state = "disabled"
+			case !u.InvitedUntil.IsZero():
+				state = "invited"
 			}
 			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", u.ID, u.Email, u.Name, u.Role, state)
 		}

@@ -150,6 +150,8 @@ func Of(err error) *Problem {
 	switch {
 	case errors.Is(err, account.ErrWrongCredentials):
 		return New(http.StatusUnauthorized, "unauthorized", "Wrong email or password")
+	case errors.Is(err, account.ErrLinkInvalid):
+		return New(http.StatusUnauthorized, "unauthorized", "This link has expired or was already used")
 	case errors.Is(err, account.ErrUnauthorized):
 		return New(http.StatusUnauthorized, "unauthorized", "Sign in required")
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):

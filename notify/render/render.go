@@ -32,6 +32,8 @@ type Links struct {
 	CheckIn func(notify.Notification) string // of a reminder: check in
 	Respond func(notify.Notification) string // of an invitation: respond
 	Accept  func(notify.Notification) string // of an offer from the waiting list: accept
+
+	ChoosePassword func(notify.Notification) string // of an invitation of a user or a password reset
 }
 
 // Renderer renders emails and text messages. Safe for concurrent use.
@@ -93,6 +95,7 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	r.addCheckIn(&p, v, n)
 	r.addResponses(&p, v, n)
 	r.addAcceptance(&p, v, n)
+	r.addPassword(&p, v, n)
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -130,7 +133,7 @@ type page struct {
 	Greeting string
 	Lead     string
 	Rows     []field
-	Tile     struct{ Month, Day, Weekday string }
+	Tile     struct{ Month, Day, Weekday string } // no Day: not about a meeting
 	Accent   accent
 	Void     bool // the meeting does not take place
 	Button   string
@@ -190,6 +193,15 @@ func (r *Renderer) addAcceptance(p *page, v *view, n notify.Notification) {
 	}
 }
 
+func (r *Renderer) addPassword(p *page, v *view, n notify.Notification) {
+	if r.links.ChoosePassword == nil || n.Kind != notify.InviteUser && n.Kind != notify.PasswordReset {
+		return
+	}
+	if url := r.links.ChoosePassword(n); url != "" {
+		p.Actions = []action{{v.locale.must("choose-password", nil), url, blue.Bar}}
+	}
+}
+
 type field struct {
 	Label string
 	Lines []string
@@ -204,10 +216,16 @@ func (r *Renderer) page(v *view) (page, error) {
 	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
 		p.Void = v.facts.Move == nil && v.Part == "" // otherwise the meeting still takes place
 	}
-	if r.baseURL != "" && v.meetingID != 0 {
+	switch {
+	case r.baseURL == "":
+	case v.meetingID != 0:
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
+	case v.facts.RoomID != 0:
+		p.URL = r.baseURL + "/rooms/" + strconv.FormatInt(v.facts.RoomID, 10)
 	}
-	p.Tile.Day = strconv.Itoa(v.start.Day())
+	if !v.facts.Start.IsZero() {
+		p.Tile.Day = strconv.Itoa(v.start.Day())
+	}
 	p.Rows = v.fields()
 	for name, dest := range map[string]*string{
 		v.variant + ".subject":  &p.Subject,
@@ -247,5 +265,6 @@ var (
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
+		"room_fault": amber, "invite_user": violet, "password_reset": blue, "test_mail": green,
 	}
 )

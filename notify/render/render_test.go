@@ -25,7 +25,7 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Identity: Identity{Domain: "rooms.example.org"}, Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept}})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Identity: Identity{Domain: "rooms.example.org"}, Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept, ChoosePassword: choosePassword}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +42,10 @@ func respond(n notify.Notification) string {
 
 func accept(n notify.Notification) string {
 	return fmt.Sprintf("https://rooms.example.org/offer?token=%d", n.Facts.WaitID)
+}
+
+func choosePassword(n notify.Notification) string {
+	return "https://rooms.example.org/password#token=secret-of-" + n.Facts.LinkSeed
 }
 
 func decide(n notify.Notification) string {
@@ -151,6 +155,14 @@ func scenarios() []scenario {
 		add("waitlist-expired-rules", notify.WaitlistExpired, start, func(f *notify.Facts) {
 			waits(f)
 			f.Reason, f.Comment = "rules", "Turing must be booked at least 4h ahead"
+		})
+		link := func(f *notify.Facts) { *f = notify.Facts{LinkSeed: "seed", Deadline: new(start)} }
+		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
+		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
+		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
+		add("room-fault", notify.RoomFault, start, func(f *notify.Facts) {
+			*f = notify.Facts{Title: f.Title, Rooms: f.Rooms[:1], Description: "The screen stays dark.\nI tried both cables.", By: by, RoomID: 3}
+			f.Title = f.Rooms[0]
 		})
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5

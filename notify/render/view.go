@@ -145,7 +145,8 @@ func variantOf(n notify.Notification) (string, error) {
 		}
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
-		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
+		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
+		notify.RoomFault, notify.InviteUser, notify.PasswordReset, notify.TestMail:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -214,8 +215,10 @@ func (v *view) fields() []field {
 			fs = append(fs, field{v.locale.must("label-"+label, v), lines})
 		}
 	}
-	add("when", v.slot(v.start.Location())...)
-	if v.elsewhere() {
+	if !v.facts.Start.IsZero() {
+		add("when", v.slot(v.start.Location())...)
+	}
+	if !v.facts.Start.IsZero() && v.elsewhere() {
 		add("at-room", v.slot(v.room)...)
 	}
 	add("dates", v.dates()...)
@@ -237,7 +240,7 @@ func (v *view) fields() []field {
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)
 	switch v.Kind {
-	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation):
+	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation), string(notify.RoomFault):
 		add("description", lines(v.facts.Description, maxDescription)...)
 	}
 	return fs

@@ -1,5 +1,6 @@
 import { api, ask, idempotencyKey, onSignedOut, type User } from './api/client'
 import { i18n, type Language } from './i18n/index.svelte'
+import type { components } from './api/schema'
 import { localZone } from './zone'
 
 /** The signed-in user. The session cookie is set by the server; the page never sees it. */
@@ -47,6 +48,12 @@ class Session {
     const { user } = await ask(
       api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } }),
     )
+    await this.#in(user)
+  }
+
+  /** Chooses a password with the link of an invitation or a password reset, and signs in. */
+  async choosePassword(body: components['schemas']['ConfirmResetInputBody']) {
+    const { user } = await ask(api.POST('/auth/password-reset/confirm', { body }))
     await this.#in(user)
   }
 

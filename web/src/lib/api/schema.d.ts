@@ -55,6 +55,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Email a link to choose a new password; answers 202 whether or not the address belongs to a user */
+        post: operations["request-password-reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/password-reset/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Read a link of an invitation or a password reset, without using it */
+        post: operations["check-password-link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/password-reset/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Choose a password with the link of an invitation or a password reset, and sign in */
+        post: operations["confirm-password-reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/session": {
         parameters: {
             query?: never;
@@ -1765,6 +1816,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/{id}/invite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Email a user without a password a new link to choose one; ends earlier links */
+        post: operations["invite-user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{id}/sessions": {
         parameters: {
             query?: never;
@@ -2538,6 +2606,22 @@ export interface components {
             /** @description Settings that differ */
             settings: components["schemas"]["PlannedSetting"][];
         };
+        ConfirmResetInputBody: {
+            /** @description Whether to revoke all calendar feeds of the user */
+            end_feeds?: boolean;
+            /** @description Whether to revoke all API tokens of the user */
+            end_tokens?: boolean;
+            locale?: string;
+            name?: string;
+            /**
+             * Format: password
+             * @description The new password; ends all sessions of the user
+             */
+            password: string;
+            timezone?: string;
+            /** @description Token from the link in the email */
+            token: string;
+        };
         CreateTokenInputBody: {
             /**
              * Format: date-time
@@ -2557,9 +2641,12 @@ export interface components {
         };
         CreateUserInputBody: {
             email: string;
+            /** @description Whether to email the user a link, valid for 7 days, to choose a password; not together with password */
+            invite?: boolean;
             /** @description BCP 47 language tag; defaults to en */
             locale?: string;
-            name: string;
+            /** @description Required, except with invite: the invited person can change it */
+            name?: string;
             /**
              * Format: password
              * @description At least 8 characters, and not a common password, a sequence, or the user's name or address. If omitted, the user cannot sign in with a password
@@ -3382,6 +3469,20 @@ export interface components {
             p90_seconds: number | null;
             /** Format: double */
             p99_seconds: number | null;
+        };
+        LinkBody: {
+            email: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @enum {string} */
+            kind: "invitation" | "reset";
+            locale: string;
+            name: string;
+            timezone: string;
+        };
+        LinkInputBody: {
+            /** @description Token from the link in the email */
+            token: string;
         };
         ListJobsOutputBody: {
             /** @description Delayed, ready and reserved jobs are sorted by due time, others by ID */
@@ -4327,6 +4428,9 @@ export interface components {
              */
             offset: string;
         };
+        RequestResetInputBody: {
+            email: string;
+        };
         RequeuedBody: {
             /**
              * Format: int64
@@ -5232,6 +5336,11 @@ export interface components {
             email: string;
             /** Format: int64 */
             id: number;
+            /**
+             * Format: date-time
+             * @description When the link in the user's invitation expires or has expired; null without an open invitation
+             */
+            invited_until: string | null;
             /** @description BCP 47 language tag */
             locale: string;
             name: string;
@@ -5612,6 +5721,105 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "request-password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestResetInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "check-password-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "confirm-password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmResetInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -10322,6 +10530,43 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "invite-user": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

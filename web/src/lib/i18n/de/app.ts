@@ -112,6 +112,7 @@ const de: typeof en = {
     rooms_at_once: 'Sie haben zu dieser Zeit bereits so viele Räume gebucht, wie erlaubt ist.',
     quota: 'Ihr Kontingent für diesen Raum ist ausgeschöpft.',
     taken: 'Das ist bereits vergeben.',
+    has_password: 'Diese Person hat bereits ein Passwort.',
     last_admin: 'Mindestens ein Administratorkonto muss bestehen bleiben.',
     too_small: 'Der Wert ist zu klein.',
     too_large: 'Der Wert ist zu groß.',

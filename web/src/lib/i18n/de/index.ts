@@ -1,5 +1,6 @@
 import type { Dictionary } from '../en'
 import app from './app'
+import password from './password'
 import day from './day'
 import grid from './grid'
 import booking from './booking'
@@ -15,6 +16,6 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const de: Dictionary = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const de: Dictionary = { ...app, ...password, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default de

@@ -1,4 +1,5 @@
 import app from './app'
+import password from './password'
 import day from './day'
 import grid from './grid'
 import booking from './booking'
@@ -14,7 +15,7 @@ import month from './month'
 import admin from './admin'
 import door from './door'
 
-const en = { ...app, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
+const en = { ...app, ...password, ...day, ...grid, ...booking, ...reason, ...repeat, ...finder, ...meeting, ...mine, ...profile, ...requests, ...week, ...month, ...admin, ...door }
 
 export default en
 

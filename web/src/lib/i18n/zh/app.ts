@@ -112,6 +112,7 @@ const zh: typeof en = {
     rooms_at_once: '您在该时段预订的会议室已达上限。',
     quota: '您在该会议室的预订额度已用完。',
     taken: '已被占用。',
+    has_password: '此人已设置密码。',
     last_admin: '必须至少保留一位管理员。',
     too_small: '数值太小。',
     too_large: '数值太大。',

@@ -10,6 +10,9 @@ import { words } from '../words.svelte'
 
 export const roles = ['member', 'manager', 'admin'] as const
 
+/** How a new person gets to sign in. */
+export const signIns = ['invite', 'password', 'none'] as const
+
 export type PersonForm = ReturnType<typeof formOf>
 
 export function formOf(u: User | null) {
@@ -18,6 +21,7 @@ export function formOf(u: User | null) {
     name: u?.name ?? '',
     email: u?.email ?? '',
     role: (u?.role ?? 'member') as (typeof roles)[number],
+    signIn: 'invite' as (typeof signIns)[number],
     password: '',
     phone: u?.phone ?? '',
     locale: u?.locale ?? '',
@@ -38,7 +42,7 @@ export function newOf(f: PersonForm) {
     name: f.name,
     email: f.email,
     role: f.role,
-    password: f.password || undefined,
+    ...(f.signIn === 'invite' ? { invite: true } : f.signIn === 'password' ? { password: f.password } : {}),
     phone: f.phone || undefined,
     locale: f.locale || undefined,
     timezone: f.timezone.trim() || undefined,

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"punctual/account"
+	accountstore "punctual/account/gormstore"
+	"punctual/notify"
+	ledger "punctual/notify/gormstore"
+)
+
+// linkMails records the mails of password links in the ledger. They are due at once, and expire
+// with their link.
+type linkMails struct {
+	ledger    *ledger.Ledger
+	scheduler notify.Scheduler
+}
+
+var _ accountstore.Mails = linkMails{}
+
+func (l linkMails) Insert(tx *gorm.DB, m *account.LinkMail) (sent func(context.Context), err error) {
+	kind := notify.PasswordReset
+	if m.Link.Kind == account.InvitationLink {
+		kind = notify.InviteUser
+	}
+	deadline := m.Link.ExpiresAt
+	ns := []notify.Notification{{
+		DedupeKey: fmt.Sprintf("%s:%d", kind, m.Link.ID),
+		Kind:      kind,
+		Channel:   notify.Email,
+		To:        notify.Recipient{UserID: m.To.ID, Name: m.To.Name, Address: m.To.Email, Locale: m.To.Locale, Timezone: m.To.Timezone},
+		Facts:     notify.Facts{By: m.By, Deadline: &deadline, LinkSeed: m.Seed, Timezone: m.To.Timezone},
+		Due:       m.Link.CreatedAt,
+		Expires:   deadline,
+		State:     notify.Pending,
+		Version:   1,
+	}}
+	if err := l.ledger.Insert(tx, ns); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) { l.scheduler.Schedule(ctx, ns[0].Message()) }, nil
+}
