@@ -94,7 +94,6 @@ const zh: typeof en = {
       waitlist_offer: '候补通知',
       waitlist_booked: '候补成功',
       waitlist_expired: '候补结束',
-      waitlist_booked: '候补预订成功',
       invite_user: '用户邀请',
       password_reset: '重置密码',
       room_fault: '会议室故障',
