@@ -25,8 +25,8 @@ type directoryAdapter struct {
 	unknowns limiter // of addresses that belong to no user, by the user who invites them
 }
 
-// unknownRate bounds how many addresses a user can try in order to find out which belong to
-// users: the answer to a booking shows it. Few people invite as many guests in an hour.
+// unknownRate limits how many addresses a user can try to find out which belong to users, because
+// the response to a booking shows it. Few people invite as many guests in an hour.
 var unknownRate = account.Rate{Count: 1000, Per: time.Hour}
 
 var _ meeting.Directory = directoryAdapter{}
@@ -49,7 +49,7 @@ func (a directoryAdapter) Absences(ctx context.Context, at time.Time) ([]meeting
 }
 
 // ByEmail implements [meeting.Directory]. It returns an [*account.RateLimitError] to a user who
-// asked for too many addresses that nobody has.
+// looked up too many addresses that nobody has.
 func (a directoryAdapter) ByEmail(ctx context.Context, emails []string) (map[string]meeting.Person, error) {
 	found, err := people(a.users.ActiveUsersByEmail(ctx, emails))
 	if err != nil {
@@ -144,8 +144,8 @@ func notification(n meeting.Notice) notify.Notification {
 	}
 }
 
-// noticeScreen keeps notifications from being sent that are no longer true, or whose recipient's
-// account is disabled. Recipients without an account get theirs.
+// noticeScreen rejects notifications that are outdated, or whose recipient's account is disabled.
+// Recipients without an account get theirs.
 type noticeScreen struct {
 	meetings *meetingstore.Store
 	disabled func(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error)

@@ -60,7 +60,8 @@ func (a *Application) register(api huma.API) {
 	accounthttp.MustCover(api)
 }
 
-// nextTry is when a message is handed out; zero if the queue holds none or does not answer.
+// nextTry returns when a message is delivered next; zero if the queue does not hold it or does not
+// answer.
 func (a *Application) nextTry(ctx context.Context, job, key string) time.Time {
 	info, err := a.inForce().Get(ctx, delayjob.MessageID(job, key))
 	if err != nil || info.State == delayjob.StateDead {
@@ -79,8 +80,8 @@ func (a *Application) queueMode() jobhttp.QueueMode {
 	return jobhttp.OnRedis
 }
 
-// currentConfig is the file as it was last accepted, and the keys in which this process still
-// runs with what it was started with.
+// currentConfig returns the last accepted settings, and the keys for which this process still uses
+// its settings from the start.
 func (a *Application) currentConfig() (c *config.Config, restart []string) {
 	c = a.latest.Load()
 	_, restart = config.Keys(config.Diff(a.config, c))

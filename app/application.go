@@ -1,5 +1,4 @@
-// Package app puts punctual together: it wires the areas, which do not know each other, and serves
-// HTTP.
+// Package app wires the packages of punctual, which do not know each other, and serves HTTP.
 package app
 
 import (
@@ -49,22 +48,22 @@ import (
 
 // Application is one process of punctual, with all areas wired together.
 type Application struct {
-	config *config.Config // as it was at the start
+	config *config.Config // at the start
 	role   Role
 	log    *slog.Logger
 	level  *slog.LevelVar
 
-	source   *config.State                    // where the settings came from
-	environ  []string                         // that overrides the file
-	latest   atomic.Pointer[config.Config]    // as it was last accepted
+	source   *config.State                    // origin of the settings
+	environ  []string                         // overrides the file
+	latest   atomic.Pointer[config.Config]    // last accepted
 	settings atomic.Pointer[meeting.Settings] // in force now
 
-	defaults chan struct{} // one slot: those of reminders and of the check-in may be others
+	defaults chan struct{} // one slot: default reminders or check-in settings may have changed
 
 	db          *database.DB
 	queue       Queue
 	redis       redis.UniversalClient // nil: the queue lives in memory
-	held        *memqueue.Journal     // nil unless it does, beside SQLite
+	held        *memqueue.Journal     // nil unless the queue is in memory and the database is SQLite
 	scheduler   *delayjob.Scheduler
 	metrics     *metrics
 	idempotency *idempotency.Middleware
@@ -88,7 +87,7 @@ type Application struct {
 	deadLetters   *jobstore.DeadLetters
 	lateness      *jobstore.Lateness
 	topics        *topics.Service
-	poster        *webhook.Sender    // to servers of third parties
+	poster        *webhook.Sender    // to other systems
 	webhooks      *eventhook.Service // receivers of events
 	watcher       *eventhook.Watcher // finds the events to send
 	topicsRate    limiter            // of requests about topics
@@ -97,7 +96,7 @@ type Application struct {
 	refusals      *refusals          // refused sign-ins in the installation's history
 	pauses        *admin.Pauses
 	unknown       *admin.UnknownJobs
-	clock         *clockWatch // nil: there is one clock
+	clock         *clockWatch // nil: there is only one clock
 
 	jobs     []delayjob.DelayJob
 	loader   *delayjob.Loader   // nil unless the role works
@@ -262,7 +261,7 @@ func (a *Application) wireEngine() {
 		return
 	}
 	c := a.config.Queue
-	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by a consumer of their own
+	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by their own consumer
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, OnEmpty: a.reload,
 		Paused:   a.pauses.Paused,

@@ -14,9 +14,8 @@ import (
 	"punctual/meeting"
 )
 
-// refusals keep refused sign-ins, which anybody can cause, from filling the history: entries of one
-// account, or of one network if nobody has the account, and of all of either kind. Those left out are
-// counted.
+// refusals limits the audit entries of refused sign-ins, which anyone can cause: entries per
+// account (or per network for unknown accounts), and entries of either kind. It counts the rest.
 type refusals struct {
 	each, all *account.MemoryLimiter
 	leftOut   atomic.Int64

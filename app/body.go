@@ -66,7 +66,8 @@ func readBody(c *gin.Context, limit int64) ([]byte, *problem.Problem) {
 	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err == nil {
-		// The server goes on reading, to notice when the client leaves. A deadline that passed would look like that.
+		// The server continues to read, to notice when the client disconnects. An expired deadline
+		// would look like that.
 		_ = connection.SetReadDeadline(time.Time{})
 		return body, nil
 	}
@@ -77,8 +78,8 @@ func readBody(c *gin.Context, limit int64) ([]byte, *problem.Problem) {
 	return nil, cmp.Or(problem.TooLarge(err), problem.New(problem.StatusClientGone, "cancelled", "The client closed the connection"))
 }
 
-// bodyShape is nil unless the JSON text has more than maxValues, too deep nesting or a too long key.
-// Whether it is JSON at all is left to the decoder.
+// bodyShape returns an error if the JSON text has more than maxValues values, too deep nesting or a
+// too long key. Whether it is JSON at all is left to the decoder.
 func bodyShape(text []byte, maxValues int) *problem.Problem {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {

@@ -31,8 +31,8 @@ func newBroadcasts(client redis.UniversalClient, log *slog.Logger) *broadcasts {
 	return &broadcasts{redis: client, log: log}
 }
 
-// add a broadcast, before run. If this process listens, received is called when another process sent
-// one, and when one may have been missed. It must not block.
+// add adds a broadcast, before run. If this process listens, received is called when another
+// process sent one, and when one may have been missed. It must not block.
 func (n *broadcasts) add(channel string, listens bool, received func()) *broadcast {
 	i := &broadcast{channel: channel, received: received, listens: listens, pending: make(chan struct{}, 1)}
 	n.all = append(n.all, i)
@@ -64,7 +64,7 @@ func (n *broadcasts) run(ctx context.Context) error {
 		}
 	}
 	if len(channels) > 0 {
-		sub := n.redis.Subscribe(ctx, channels...) // connects again by itself
+		sub := n.redis.Subscribe(ctx, channels...) // reconnects by itself
 		running.Go(func() { receive(sub, received) })
 		defer sub.Close()
 	}
@@ -74,8 +74,8 @@ func (n *broadcasts) run(ctx context.Context) error {
 
 const broadcastPing = 30 * time.Second
 
-// receive until the subscription is closed. Broadcasts are lost while it is broken, so its renewal
-// counts as one of every kind.
+// receive runs until the subscription is closed. Broadcasts are lost while it is broken, so a
+// renewed subscription counts as one broadcast of every kind.
 func receive(sub *redis.PubSub, received map[string]func()) {
 	for m := range sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(broadcastPing)) {
 		var channel string

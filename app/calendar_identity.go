@@ -21,8 +21,8 @@ type calendarIdentityRow struct {
 
 func (calendarIdentityRow) TableName() string { return "calendar_identity" }
 
-// calendarIdentity returns what the UIDs of this installation's events end in. The first start
-// makes it up, and all instances get the same. domain is what UIDs ended in before an upgrade.
+// calendarIdentity returns the domain of the UIDs of this installation's events. The first start
+// creates it, and all instances share it. domain is the domain used before an upgrade.
 func calendarIdentity(ctx context.Context, db *gorm.DB, domain string) (render.Identity, error) {
 	made := make([]byte, 16)
 	rand.Read(made) // never fails

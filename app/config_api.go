@@ -26,7 +26,7 @@ type configAnswer struct {
 	}
 }
 
-// ChangedZone is a time zone with other rules than before.
+// ChangedZone is a time zone whose rules changed.
 type ChangedZone struct {
 	Timezone  string    `json:"timezone" example:"America/Sao_Paulo"`
 	ChangedAt time.Time `json:"changed_at" doc:"When a server first noticed the change at startup"`

@@ -18,7 +18,7 @@ import (
 	meetingstore "punctual/meeting/gormstore"
 )
 
-// ConfigPlan is the effect of other settings: the settings that differ and the affected bookings.
+// ConfigPlan is the effect of new settings: the settings that differ and the affected bookings.
 type ConfigPlan struct {
 	Settings  []PlannedSetting  `json:"settings" nullable:"false" doc:"Settings that differ"`
 	Meetings  int               `json:"meetings" doc:"Number of meetings checked: all that have not ended"`
@@ -109,8 +109,8 @@ func planConfig(ctx context.Context, forecasts *forecast.Service, by meeting.Act
 	return p, &PlanTotals{f.Totals.Reminders, f.Totals.Requests, f.Totals.Refusals}, nil
 }
 
-// PlanOffline is planConfig beside the servers that may run, on the database of old. It
-// migrates nothing and writes nothing; a database that is not there yet holds nothing.
+// PlanOffline is planConfig for a process beside running servers, on the database of old. It
+// migrates nothing and writes nothing. A missing database counts as empty.
 func PlanOffline(ctx context.Context, old, next *config.Config, now func() time.Time) (*ConfigPlan, error) {
 	if file, ok := strings.CutPrefix(old.Database.URL, "sqlite:"); ok {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// every calls work now and then at each interval, until ctx ends.
+// every calls work now and at each interval, until ctx ends.
 func every(ctx context.Context, interval time.Duration, work func()) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

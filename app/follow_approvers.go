@@ -7,10 +7,10 @@ import (
 
 const lookForApprovers = 10 * time.Second
 
-// followApprovers has those asked who become approvers of requests that wait: rooms, accounts and
-// absences change, and absences begin and end by themselves.
+// followApprovers notifies new approvers of pending requests. Rooms, accounts and absences change,
+// and absences begin and end by themselves.
 func (a *Application) followApprovers(ctx context.Context) error {
-	asked := "" // as the approvers were when all of them had been asked
+	asked := "" // the approvers when all of them had been asked
 	for failing := false; ; {
 		now, err := a.meetings.Approvers(ctx)
 		if err == nil && now != asked {

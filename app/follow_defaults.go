@@ -11,9 +11,9 @@ import (
 
 const defaultsRetry = time.Second
 
-// followDefaults gives the default reminders to the meetings that follow them, at the start, for
-// the file may have changed while nothing ran, and after each change of the configuration, until
-// ctx ends. It is the workers' task.
+// followDefaults applies the default reminders to the meetings that follow them, until ctx ends: at
+// the start, because the file may have changed while nothing ran, and after each change of the
+// configuration. Only workers run it.
 func (a *Application) followDefaults(ctx context.Context) error {
 	for failing := false; ; {
 		err := errors.Join(a.applyReminders(ctx, a.latest.Load()), a.applyCheckIn(ctx))
@@ -39,10 +39,9 @@ func (a *Application) followDefaults(ctx context.Context) error {
 
 const followStep = 50
 
-// applyReminders does so once, and has the loader look for what that made due. It takes short
-// steps and pauses as long as each took, so that what is due meanwhile does not wait for it. A
-// process that dies in between leaves the rest to the next start. It ends early if the
-// configuration changes again, which is announced by itself.
+// applyReminders applies them once, and makes the loader load what became due. It takes short steps
+// and pauses as long as each took, so that due work does not wait for it. If the process dies in
+// between, the next start does the rest. It ends early if the configuration changes again.
 func (a *Application) applyReminders(ctx context.Context, c *config.Config) error {
 	changed := 0
 	for after := meeting.ID(0); a.latest.Load() == c; {

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// minZip is the least that is worth compressing: it fits into one packet anyhow.
+// minZip is the smallest size worth compressing: less fits into one packet anyway.
 const minZip = 1400
 
 // zippers are reused: one holds some hundred kilobytes. At level 6 this library compresses JSON
@@ -19,12 +19,12 @@ var zippers = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress is our own: gin-contrib/gzip has no minimum and keeps strong tags, and gzhttp wraps the
-// whole handler, so a panic in the middle of an answer could no longer become a 500.
+// compress is our own, because gin-contrib/gzip has no minimum and keeps strong tags, and gzhttp
+// wraps the whole handler, so that a panic in the middle of a response could not become a 500.
 //
-// It sends long text in gzip to clients that accept it. It sends anything else unchanged:
-// compressed content, short answers and endless streams. For an answer written in one piece, its
-// length decides. Other answers are compressed once they exceed minZip.
+// It compresses long text for clients that accept gzip. It sends other content unchanged:
+// compressed content, short responses and endless streams. For a response written in one piece, its
+// length decides. Other responses are compressed once they exceed minZip.
 func compress(c *gin.Context) {
 	if c.Request.Method == http.MethodHead || !takesGzip(c.GetHeader("Accept-Encoding")) {
 		c.Next()
@@ -51,12 +51,12 @@ func takesGzip(header string) bool {
 	return false
 }
 
-// zipWriter holds back the beginning of an answer until it is clear whether it is compressed.
+// zipWriter buffers the beginning of a response until it is clear whether it is compressed.
 type zipWriter struct {
 	gin.ResponseWriter
 	held    []byte
 	decided bool
-	zipper  *gzip.Writer // nil: as it is
+	zipper  *gzip.Writer // nil: not compressed
 }
 
 func (w *zipWriter) Write(b []byte) (int, error) {
@@ -88,7 +88,7 @@ func (w *zipWriter) Flush() {
 	w.ResponseWriter.Flush()
 }
 
-// Written also counts what is held back: it is said.
+// Written also counts buffered output, because the handler has written it.
 func (w *zipWriter) Written() bool { return len(w.held) > 0 || w.ResponseWriter.Written() }
 
 func (w *zipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -101,8 +101,8 @@ func (w *zipWriter) zippable() bool {
 	return text && h.Get("Content-Encoding") == "" && h.Get("Content-Range") == ""
 }
 
-// decide sends what was held back, compressed or not. A strong tag would promise the same bytes
-// to those who take no gzip, so it becomes a weak one.
+// decide sends the buffer, compressed or not. A strong tag would promise the same bytes to clients
+// without gzip, so it becomes a weak one.
 func (w *zipWriter) decide(zip bool) error {
 	w.decided = true
 	h := w.Header()
@@ -133,7 +133,7 @@ func (w *zipWriter) decide(zip bool) error {
 // error can be sent instead.
 func (w *zipWriter) close(done bool) {
 	if done && !w.decided && len(w.held) > 0 {
-		_ = w.decide(false) // a client that is gone misses nothing
+		_ = w.decide(false) // a disconnected client misses nothing
 	}
 	if w.zipper != nil {
 		_ = w.zipper.Close()

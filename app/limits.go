@@ -24,23 +24,23 @@ import (
 	meetinghttp "punctual/meeting/httpapi"
 )
 
-// heavyKey of an operation's metadata marks one whose cost depends on much data.
+// heavyKey marks, in an operation's metadata, that its cost depends on much data.
 const heavyKey = "heavy"
 
 const (
-	placeWait    = 5 * time.Second // for others of the same caller to end
+	placeWait    = 5 * time.Second // for requests of the same caller to end
 	placeLease   = 3 * time.Second // so that a waiting request gets the place of a process that was killed
 	streamLease  = 15 * time.Second
-	placeWaiters = 16 // times as many may wait as may run
+	placeWaiters = 16 // waiting requests per running one
 	streamsRetry = 30 * time.Second
 )
 
-// heavyPlaces bounds the heavy operations of a process, so that light ones find a processor and a
+// heavyPlaces limits the heavy operations of a process, so that light ones find a processor and a
 // connection to the database.
 var heavyPlaces = 2 * runtime.GOMAXPROCS(0)
 
-// limits bound what one person, one token and, without sign-in, one network may ask for. All processes
-// share them. What runs at once is bounded in each process, too.
+// limits limits the requests of one user, of one token and, without sign-in, of one network. All
+// processes share the counts. Each process also limits concurrent requests.
 type limits struct {
 	config    atomic.Pointer[config.RequestLimits]
 	people    *sharedRate
@@ -48,7 +48,7 @@ type limits struct {
 	addresses *sharedRate
 	refused   *account.MemoryLimiter // requests with a wrong token, by network
 	known     knownTokens
-	secret    func(huma.Context) string // that the caller shows
+	secret    func(huma.Context) string // of the caller
 	running   places
 	heavy     places
 	streams   places
@@ -73,7 +73,7 @@ func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.
 
 func (l *limits) set(c config.RequestLimits) {
 	l.config.Store(&c)
-	l.people.set(burst(c.Rate, 2)) // of all tokens together
+	l.people.set(burst(c.Rate, 2)) // all tokens of a user together
 	l.tokens.set(burst(c.Rate, 1))
 	l.addresses.set(burst(c.AnonymousRate, 1))
 	l.refused.SetRate(burst(c.AnonymousRate, 1))
@@ -117,7 +117,7 @@ func (l *limits) before(ctx huma.Context, next func(huma.Context)) {
 	switch wrong := ctx.Status() == http.StatusUnauthorized; {
 	case wrong && known:
 		l.known.remove(secret)
-	case !wrong && !valid: // a right token that lacks the right
+	case !wrong && !valid: // a valid token without the permission
 		accept()
 	}
 }
@@ -139,7 +139,7 @@ type knownTokens struct {
 	of map[[sha256.Size]byte]struct{}
 }
 
-const maxKnownTokens = 100_000 // then it begins anew
+const maxKnownTokens = 100_000 // then it starts over
 
 func (k *knownTokens) has(token [sha256.Size]byte) bool {
 	k.mu.Lock()
@@ -174,7 +174,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	}
 	token := "token " + strconv.FormatInt(p.TokenID, 10)
 	person := "person " + strconv.FormatInt(p.UserID, 10)
-	if p.AtDoor() { // one person may pair many doors
+	if p.AtDoor() { // one user may pair many doors
 		person = token
 	}
 	c, bounds, op := humagin.Unwrap(ctx), l.config.Load(), ctx.Operation()
@@ -187,7 +187,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 		problem.Write(c, tooMany("Too many requests", after))
 	case op.Path == meetinghttp.EventsPath || op.Path == meetinghttp.DoorEventsPath:
 		l.stream(ctx, next, person, bounds)
-	case strings.HasSuffix(op.Path, "/pop"): // waits for jobs, and has a rate of its own
+	case strings.HasSuffix(op.Path, "/pop"): // waits for jobs, and has its own rate
 		next(ctx)
 	default:
 		l.inPlace(ctx, func(ctx huma.Context) { l.run(ctx, next, person, bounds) }, &l.running, token, bounds.Concurrency)
@@ -196,7 +196,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 
 func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
 	if heavy, _ := ctx.Operation().Metadata[heavyKey].(bool); !heavy {
-		l.inPlace(ctx, next, &l.running, person, 2*bounds.Concurrency) // of all tokens together
+		l.inPlace(ctx, next, &l.running, person, 2*bounds.Concurrency) // all tokens of a user together
 		return
 	}
 	l.inPlace(ctx, func(ctx huma.Context) {
@@ -275,7 +275,7 @@ func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter
 // "" is for the whole process. All processes share the other keys if shared is set.
 type places struct {
 	shared *redislimit.Places
-	near   int // one in so many places is taken without asking shared; 0: none
+	near   int // one of this many places is taken without shared; 0: none
 
 	mu sync.Mutex
 	of map[string]*place

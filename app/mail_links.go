@@ -25,8 +25,8 @@ func (a *Application) checkInURL(n notify.Notification) string {
 	return a.links.ArrivalURL(linkpages.Arrival{MeetingID: n.MeetingID, Email: n.To.Address})
 }
 
-// respondURL is where the reader of an invitation answers it: who is invited, and not who invites.
-// Invitations by SMS go to guests alone, and name no numbers by which to find them.
+// respondURL returns the address at which the recipient of an invitation responds; empty for the
+// organizer. Invitations by SMS are sent to guests only, and contain no IDs that identify them.
 func (a *Application) respondURL(n notify.Notification) string {
 	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
 	among := n.Channel == notify.SMS || slices.ContainsFunc(n.Facts.Attendees, invited)

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// limitMemory sets the runtime's soft limit, so that the collector works harder before the system
-// kills the process: mib, or else nine tenths of the container's limit. GOMEMLIMIT goes first.
+// limitMemory sets the runtime's soft memory limit, so that the collector works harder before the
+// system kills the process: mib, or else nine tenths of the container's limit. GOMEMLIMIT takes
+// precedence.
 func limitMemory(mib int, log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -25,7 +26,7 @@ func limitMemory(mib int, log *slog.Logger) {
 	log.Info("memory limit set", "mib", limit>>20)
 }
 
-// containerMemory is the limit in the first file that has one, in bytes; 0: there is none.
+// containerMemory returns the limit in bytes of the first file that has one; 0: none.
 func containerMemory(files ...string) int64 {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -33,7 +34,7 @@ func containerMemory(files ...string) int64 {
 			continue
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-		if err == nil && n > 0 && n < 1<<50 { // a huge one means none
+		if err == nil && n > 0 && n < 1<<50 { // a huge limit means none
 			return n
 		}
 	}

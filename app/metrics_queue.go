@@ -17,7 +17,7 @@ import (
 // queueCollector counts the content of a queue on each scrape, so an idle installation costs
 // nothing. It caches results for queueCounted, so many scrapers cost as much as one.
 type queueCollector struct {
-	queue  func() delayjob.Inspector // that in force
+	queue  func() delayjob.Inspector // the current one
 	jobs   []string
 	topics topicCounter
 	others *admin.UnknownJobs

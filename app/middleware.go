@@ -127,7 +127,7 @@ func limitRequest(c *gin.Context) {
 	}
 	ctx := database.ForRequest(c.Request.Context())
 	switch c.FullPath() {
-	case apiBase + meetinghttp.EventsPath, apiBase + meetinghttp.DoorEventsPath: // which go on for long
+	case apiBase + meetinghttp.EventsPath, apiBase + meetinghttp.DoorEventsPath: // endless streams
 		c.Request = c.Request.WithContext(ctx)
 		c.Next()
 		return

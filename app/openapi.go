@@ -14,10 +14,11 @@ import (
 // nullable marks a reference to an object that may also be null.
 const nullable = "x-nullable"
 
-// description is the OpenAPI document of the operations registered so far. It adds what huma has no
-// word for: objects with a named schema that may be null (fields that are pointers to structs and are not
-// left out when nil, and those marked with x-nullable), null among the values of an enum that allows it,
-// and one shared response for each status of a problem instead of a copy in every operation.
+// description returns the OpenAPI document of the operations registered so far. It adds what huma
+// cannot express: objects with a named schema that may be null (fields that are pointers to structs
+// and are not left out when nil, and those marked with x-nullable), null among the values of a
+// nullable enum, and one shared response for each status of a problem instead of a copy in every
+// operation.
 func description(api huma.API) ([]byte, error) {
 	doc, schemas := api.OpenAPI(), api.OpenAPI().Components.Schemas
 	text, err := json.Marshal(doc)

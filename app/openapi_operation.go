@@ -14,8 +14,8 @@ import (
 	"punctual/app/problem"
 )
 
-// describeShared adds to an operation what the middleware around all of them takes and
-// answers, which no handler knows of.
+// describeShared adds to an operation the parameters and responses of the shared middleware, which
+// handlers do not declare.
 func describeShared(api *huma.OpenAPI, op *huma.Operation) {
 	op.BodyReadTimeout = -1 // [receiveBody] has read it; a deadline left on the connection would end a longer request
 	statuses := []int{http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
@@ -29,7 +29,7 @@ func describeShared(api *huma.OpenAPI, op *huma.Operation) {
 	if op.Method != http.MethodGet { // the protection against cross-site requests
 		statuses = append(statuses, http.StatusForbidden)
 	}
-	names := func(p *huma.Param) bool { return p.Name == "room_id" || p.Name == "series_id" } // of what may not exist
+	names := func(p *huma.Param) bool { return p.Name == "room_id" || p.Name == "series_id" } // these may not exist
 	if strings.Contains(op.Path, "{") || slices.ContainsFunc(op.Parameters, names) {
 		statuses = append(statuses, http.StatusNotFound)
 	}

@@ -16,9 +16,8 @@ import (
 	"punctual/web"
 )
 
-// page serves the web page: its files, /docs, the screens at doors, and index.html for every
-// other path outside the API, which the page itself makes sense of. It returns what serves
-// index.html.
+// page serves the web page: its files, /docs, the screens at doors, and index.html for every other
+// path outside the API, which the page itself routes. It returns the handler of index.html.
 func page(r *gin.Engine) (index gin.HandlerFunc) {
 	files := newPageFiles(web.FS())
 	index = func(c *gin.Context) { files.serve(c, "index.html") }
@@ -50,7 +49,8 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 	return index
 }
 
-// isAPI reports whether a path belongs to the API, in any case: what is unknown there is no page.
+// isAPI reports whether a path belongs to the API, ignoring case. Unknown paths there are not the
+// page's.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return strings.EqualFold(first, "api")
@@ -65,7 +65,7 @@ type pageFile struct {
 	contentType  string
 	cacheControl string
 	body         []byte
-	zipped       func() []byte // made when somebody first wants it; nil: not worth it
+	zipped       func() []byte // compressed on first use; nil: not worth it
 }
 
 type pageFiles map[string]*pageFile
@@ -111,7 +111,7 @@ func newPageFile(contentType, cacheControl string, body []byte) *pageFile {
 func zip(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a buffer takes everything
+	_, _ = w.Write(body) // writing to a buffer never fails
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -130,7 +130,7 @@ func (files pageFiles) serve(c *gin.Context, name string) {
 	c.Data(http.StatusOK, f.contentType, body)
 }
 
-// contentType goes by the name alone; the tables of the machine may differ.
+// contentType depends only on the name, because the tables of machines differ.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js", ".mjs":

@@ -12,11 +12,11 @@ import (
 	"punctual/app/problem"
 )
 
-// probes answer to whoever watches the process. /healthz says that it lives, /readyz that it
-// can do its work: the database answers and, where a loader runs, everything pending was
-// loaded once, be it into Redis or into what stands in for it.
+// probes serve health checks. /healthz reports that the process answers. /readyz reports that it
+// can work: the database answers and, if a loader runs, a full load has completed, into Redis or
+// the in-memory fallback.
 func probes(r *gin.Engine, a *Application) {
-	asked := []string{http.MethodGet, http.MethodHead} // some load balancers spare the body
+	asked := []string{http.MethodGet, http.MethodHead} // some load balancers send HEAD
 	r.Match(asked, "/healthz", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
 	r.Match(asked, "/readyz", func(c *gin.Context) {
 		if err := a.ready(c.Request.Context()); err != nil {

@@ -16,24 +16,24 @@ import (
 	"punctual/migrations"
 )
 
-// clockTolerance is by how much the clocks of Redis and the database may differ before the
-// database's decides: more than a measurement is wrong by, less than anybody notices.
+// clockTolerance is the difference of the clocks of Redis and the database from which the
+// database's decides. It is larger than the error of a measurement, and too small to notice.
 const clockTolerance = 250 * time.Millisecond
 
 // clockWatch compares the clock of Redis, by which messages become due, with the database's,
 // by which they were booked, and corrects the former where they differ. Its methods are for
 // one goroutine.
 type clockWatch struct {
-	measure func(context.Context) (time.Duration, error) // how far the database's clock is ahead
-	correct func(time.Duration)                          // adds so much to Redis' clock
+	measure func(context.Context) (time.Duration, error) // lead of the database's clock
+	correct func(time.Duration)                          // adds to Redis' clock
 	offset  prometheus.Gauge
 	log     *slog.Logger
 
 	logged time.Duration // the difference in the last warning; 0: the clocks agree
 }
 
-// newClockWatch returns nil where there are no two clocks to compare: the queue in memory and
-// SQLite both go by this machine's.
+// newClockWatch returns nil if there are no two clocks to compare: the in-memory queue and SQLite
+// both use this machine's clock.
 func newClockWatch(db *database.DB, client redis.UniversalClient, q Queue, log *slog.Logger) *clockWatch {
 	onRedis, ok := q.(*redisqueue.Queue)
 	if !ok || client == nil || db.Dialect != migrations.Postgres {
@@ -49,8 +49,8 @@ func newClockWatch(db *database.DB, client redis.UniversalClient, q Queue, log *
 	}
 }
 
-// look measures and corrects. If it cannot measure, the last correction stays in force;
-// whoever needs the servers says what is wrong with them.
+// look measures and corrects the difference. If it cannot measure, the last correction stays in
+// effect; other users of the servers report the error.
 func (w *clockWatch) look(ctx context.Context) {
 	d, err := w.measure(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *clockWatch) look(ctx context.Context) {
 	}
 }
 
-const clockRounds = 5 // the median of so many is not moved by a slow answer or two
+const clockRounds = 5 // enough that one or two slow answers do not move the median
 
 func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -82,7 +82,7 @@ func measureClocks(ctx context.Context, db *sql.DB, client redis.UniversalClient
 }
 
 func measureDatabaseClock(ctx context.Context, db *sql.DB, other func() (time.Time, error)) (time.Duration, error) {
-	conn, err := db.Conn(ctx) // first: waiting for a connection is not the way of an answer
+	conn, err := db.Conn(ctx) // first, because waiting for a connection is not part of the measurement
 	if err != nil {
 		return 0, fmt.Errorf("connect to the database: %w", err)
 	}

@@ -42,8 +42,8 @@ func (a *Application) newFallback() *delayjob.Fallback {
 	})
 }
 
-// obeyFirst lets the queue that stands in know, before each pass and so within a second, what
-// was paused and resumed in other processes.
+// obeyFirst applies, before each pass and so within a second, pauses that were set in other
+// processes to the fallback queue.
 func (a *Application) obeyFirst(ctx context.Context, pass func(context.Context) error) error {
 	if q := a.standIn(); q != nil {
 		if err := a.pauses.ApplyTo(ctx, q); err != nil {
@@ -78,14 +78,15 @@ func fallbackActive(f *delayjob.Fallback) prometheus.Collector {
 		})
 }
 
-// databaseClock is this machine's clock set right by the database's, which decides what is due.
-// Once measured it goes by elapsed time, so that setting this machine's clock does not matter.
+// databaseClock is this machine's clock corrected by the database's, which decides what is due.
+// After a measurement it follows elapsed time, so that setting this machine's clock does not
+// matter.
 type databaseClock struct {
 	db   *database.DB
 	log  *slog.Logger
 	wall func() time.Time // time.Now
 
-	last atomic.Pointer[clockReading] // nil: it was never measured, and this machine's counts
+	last atomic.Pointer[clockReading] // nil: not measured; this machine's clock applies
 }
 
 type clockReading struct{ time, local time.Time }
@@ -102,11 +103,11 @@ func (c *databaseClock) now() time.Time {
 	return r.time.Add(time.Since(r.local))
 }
 
-// look measures anew. If it cannot, the last measurement stays in force. A difference that is not
-// worth correcting is left.
+// look measures again. If it cannot, the last measurement stays in effect. Differences below the
+// tolerance are ignored.
 func (c *databaseClock) look(ctx context.Context) {
 	if c.db.Dialect != migrations.Postgres {
-		return // it goes by this machine's
+		return // it uses this machine's clock
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -125,27 +126,27 @@ func (c *databaseClock) look(ctx context.Context) {
 const fallbackKey = 0x70756e6375 // the loader's, and one
 
 const (
-	fallbackPing  = 500 * time.Millisecond // how often the holder makes sure that it still has the lock
+	fallbackPing  = 500 * time.Millisecond // interval at which the holder checks its lock
 	fallbackPong  = 2 * time.Second        // how long the answer may take
 	fallbackQuiet = "3s"                   // then the database takes the lock from an unresponsive holder
 )
 
-// fallbackLock lets one process at a time do the work of a Redis that is away; nil where
-// there is only one process. Like the loader's it belongs to a transaction: it ends with a
-// process that dies, and with a session that breaks.
+// fallbackLock lets one process at a time do the work while Redis is down; nil if there is only one
+// process. Like the loader's lock it belongs to a transaction, so it ends with a process that dies,
+// and with a session that breaks.
 func fallbackLock(db *database.DB) delayjob.Lock {
 	if db.Dialect != migrations.Postgres {
 		return nil
 	}
 	return func(ctx context.Context, hold func(context.Context)) (held bool, err error) {
-		// The lock outlasts ctx, for when that ends the work is still being finished.
+		// The lock outlasts ctx, because work is still being finished when ctx ends.
 		session, leave := context.WithCancel(context.WithoutCancel(ctx))
 		defer leave()
 		tx, err := lockFallback(session, leave, db.SQL)
 		if err != nil || tx == nil {
 			return false, err
 		}
-		defer func() { _ = tx.Rollback() }() // frees it; a broken session has freed it already
+		defer func() { _ = tx.Rollback() }() // releases the lock; a broken session has released it already
 		holding, lose := context.WithCancel(ctx)
 		var watching sync.WaitGroup
 		watching.Go(func() { defer lose(); watchLock(session, tx) })

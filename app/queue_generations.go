@@ -13,12 +13,12 @@ import (
 type generations struct {
 	queue  *redisqueue.Queue
 	every  time.Duration
-	unused time.Duration // for so long nobody may have used what is deleted
+	unused time.Duration // keys unused for this long are deleted
 	log    *slog.Logger
 }
 
-// newGenerations returns nil for a queue that is not on Redis. After two horizons whatever an
-// old process had added is past due: if it still ran, it would have said so many times.
+// newGenerations returns nil for a queue that is not on Redis. After two horizons everything that
+// an old process added is past due, and a running process would have renewed its record many times.
 func newGenerations(q Queue, horizon time.Duration, log *slog.Logger) *generations {
 	onRedis, ok := q.(*redisqueue.Queue)
 	if !ok {

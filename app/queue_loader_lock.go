@@ -12,19 +12,18 @@ import (
 	"punctual/migrations"
 )
 
-// loaderLock is the advisory lock of loading; it only has to differ from others of this database.
+// loaderLock is the advisory lock of the loader. It only has to differ from other locks of this
+// database.
 const loaderLock = 0x70756e6374 // "punct"
 
-// tryLoaderLock also lets the transaction wait for its client as long as a pass takes, unlike
-// all others.
+// tryLoaderLock also lets the transaction stay idle for as long as a pass takes, unlike all others.
 const tryLoaderLock = `SELECT pg_try_advisory_xact_lock(?)
 	FROM (SELECT set_config('idle_in_transaction_session_timeout', '0', true)) AS unbound`
 
-// loaderGuard lets one process at a time load; nil where there is only one. The lock belongs
-// to a transaction, so it ends with a process that dies, and a pooler that shares sessions
-// does no harm. A holder that has been at it for longer than patience may be stuck (frozen,
-// or cut off without the server noticing): then the others load beside it, which costs work
-// and nothing else.
+// loaderGuard lets one process at a time load; nil if there is only one. The lock belongs to a
+// transaction, so it ends with a process that dies, and poolers that share sessions do no harm. A
+// holder that takes longer than patience may be stuck (frozen, or cut off without the server
+// noticing). Then the others load too, which only costs duplicate work.
 func loaderGuard(db *database.DB, patience time.Duration, log *slog.Logger) func(context.Context, func(context.Context) error) error {
 	if db.Dialect != migrations.Postgres {
 		return nil

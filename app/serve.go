@@ -102,7 +102,7 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.rights.run(ctx) })
 	}
 	g.Go(func() error { return a.broadcasts.run(ctx) })
-	if a.clock != nil && !a.role.works() { // else the loader looks
+	if a.clock != nil && !a.role.works() { // otherwise the loader measures
 		g.Go(func() error { return every(ctx, time.Minute, func() { a.clock.look(ctx) }) })
 	}
 	if gs := newGenerations(a.queue, a.config.Queue.Horizon, a.log); gs != nil {

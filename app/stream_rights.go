@@ -24,8 +24,8 @@ import (
 
 const (
 	rightsEvery   = 15 * time.Second       // all streams are checked, in case a change was not noticed
-	rightsLook    = 500 * time.Millisecond // for changes by a command or another process in the history of the installation
-	rightsGap     = 200 * time.Millisecond // changes within it are one
+	rightsLook    = 500 * time.Millisecond // interval of reading the audit log, for changes by a command or another process
+	rightsGap     = 200 * time.Millisecond // changes within it are handled together
 	rightsAtOnce  = 8
 	rightsTimeout = 5 * time.Second
 )

@@ -10,7 +10,7 @@ import (
 const (
 	notificationsTrim = 6 * time.Hour
 	pastChangesTrim   = time.Minute
-	trimPause         = 200 * time.Millisecond // between two statements: others come first
+	trimPause         = 200 * time.Millisecond // between two statements, so that others come first
 )
 
 func (a *Application) trimNotifications(ctx context.Context) error {

@@ -6,7 +6,7 @@ import (
 )
 
 // watchZones logs the zones whose rules changed since the last start: meetings that were booked
-// before are not at the time that people agreed on.
+// before are not at their local times.
 func (a *Application) watchZones(ctx context.Context) error {
 	if err := a.meetings.NoteClocks(ctx); err != nil {
 		return err

@@ -16,23 +16,23 @@ import (
 	"punctual/meeting"
 )
 
-// ErrCursor says that a cursor is none of this list.
+// ErrCursor is returned for a cursor of another list.
 var ErrCursor = errors.New("malformed cursor")
 
-// Query chooses entries; a zero field, but for Limit, chooses all.
+// Query filters entries; a zero field, except Limit, does not filter.
 type Query struct {
 	ActorKind meeting.ActorKind
 	ActorID   int64
 	Actions   []string // "room.changed", or "room.*"; one of them
-	Subject   string   // what kind of thing: "room"
+	Subject   string   // kind of subject: "room"
 	SubjectID string
 	From, To  time.Time // half-open
-	Text      string    // in the name of actor or subject, in the reason or the address, in either case
+	Text      string    // in the name of actor or subject, in the reason or the address, ignoring case
 	Limit     int       // at least 1
 	Cursor    string    // empty: starts
 }
 
-// Line is one entry as it is read.
+// Line is one entry as read.
 type Line struct {
 	ID        string
 	At        time.Time
@@ -73,13 +73,12 @@ type position struct {
 	ID     int64
 }
 
-// maxScanned is how many entries of each table one page looks at for those that match: some 50 ms
-// of work.
+// maxScanned limits how many entries of each table one page compares: some 50 ms of work.
 const maxScanned = 10_000
 
-// List pages through what was done and what happened to meetings, the latest first. An empty next
-// cursor ends. A page that has looked at maxScanned entries ends early, even without a match, and
-// next continues the search.
+// List pages through the audit log and the histories of meetings, latest first. An empty next
+// cursor ends the list. A page that has compared maxScanned entries ends early, even without a
+// match, and next continues the search.
 func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string, err error) {
 	var after *position
 	if q.Cursor != "" {
@@ -92,7 +91,7 @@ func List(ctx context.Context, db *gorm.DB, q Query) (lines []Line, next string,
 		position
 	}
 	var all []found
-	var end *position // the first place at which a table was looked at no further
+	var end *position // first position at which the scan of a table stopped
 	for source := range sources {
 		if !q.reaches(source) {
 			continue
@@ -159,8 +158,8 @@ func (q *Query) reaches(source int) bool {
 
 const latestFirst = "e.at DESC, e.id DESC"
 
-// read takes one more than asked for, which shows whether there are more. It looks at maxScanned
-// entries at most; scanned is the last of them if others follow.
+// read reads one entry more than the limit, which shows whether there are more. It compares at most
+// maxScanned entries; scanned is the last of them if others follow.
 func (page *Query) read(tx *gorm.DB, source int, after *position) (rows []row, scanned *position, err error) {
 	s := sources[source]
 	q := page.within(tx.Table(s.from), source, after).Session(&gorm.Session{})
@@ -176,8 +175,8 @@ func (page *Query) read(tx *gorm.DB, source int, after *position) (rows []row, s
 	return rows, scanned, all.Select(s.columns).Order(latestFirst).Limit(page.Limit + 1).Find(&rows).Error
 }
 
-// scanEnd is the last entry that a page looks at; nil: it looks at all. An index holds all that
-// the statement reads.
+// scanEnd returns the last entry that a page compares; nil: no limit. An index holds all that the
+// statement reads.
 func (page *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position, error) {
 	table, _, _ := strings.Cut(sources[source].from, " JOIN ")
 	var ends []row
@@ -188,7 +187,7 @@ func (page *Query) scanEnd(tx *gorm.DB, source int, after *position) (*position,
 	return &position{ends[0].At.UnixMicro(), source, ends[0].ID}, nil
 }
 
-// within are the conditions that choose a range of an index.
+// within adds the conditions that select a range of an index.
 func (page *Query) within(q *gorm.DB, source int, after *position) *gorm.DB {
 	switch {
 	case page.SubjectID != "" && source == ofInstallation && page.Subject != "":
@@ -218,7 +217,7 @@ func (page *Query) within(q *gorm.DB, source int, after *position) *gorm.DB {
 	return q
 }
 
-// matching adds the other conditions, with which each entry of the range is compared, and reports
+// matching adds the other conditions, which are compared with each entry of the range, and reports
 // whether there are any.
 func (page *Query) matching(q *gorm.DB, source int) (_ *gorm.DB, some bool) {
 	where := func(condition string, args ...any) { q, some = q.Where(condition, args...), true }
@@ -243,7 +242,7 @@ func (page *Query) matching(q *gorm.DB, source int) (_ *gorm.DB, some bool) {
 			name = "m.title"
 		}
 		fold := "lower"
-		if q.Name() == "sqlite" { // whose lower knows ASCII alone
+		if q.Name() == "sqlite" { // whose lower handles only ASCII
 			fold = "fold"
 		}
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
@@ -272,7 +271,7 @@ func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// meetingID is -1, which no meeting has, for what is no number.
+// meetingID returns -1, which no meeting has, for text that is not a number.
 func meetingID(s string) int64 {
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -315,8 +314,8 @@ func decode(s string) (*position, error) {
 
 const trimAtOnce = 5000
 
-// Trim deletes what was done before an instant, of the installation alone. The table keeps what
-// is younger than a month whatever is asked for.
+// Trim deletes audit entries, not histories, from before an instant. The table keeps entries
+// younger than a month in any case.
 func Trim(ctx context.Context, db *gorm.DB, before time.Time) error {
 	for {
 		tx := db.WithContext(ctx)

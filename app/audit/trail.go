@@ -15,25 +15,25 @@ import (
 	"punctual/meeting"
 )
 
-// Trail notes what is done. It has no state: the transactions are those of the stores.
+// Trail records entries. It has no state, because the transactions belong to the stores.
 type Trail struct{}
 
-// Entry is one thing that was done, with the context of who did it.
+// Entry is one recorded action with its context.
 type Entry struct {
 	At      time.Time
 	Action  string // subject.verb
 	ID      string // of the subject
 	Name    string // of the subject
-	Actor   *Actor // nil: who makes the request of the context, or the installation itself
+	Actor   *Actor // nil: the caller of the request, or the installation itself
 	Address string // empty: that of the request
 	Changes map[string]Change
 	Reason  string
 }
 
-// Actor is who did something.
+// Actor is the user, timer or system that acted.
 type Actor struct {
 	Kind meeting.ActorKind
-	ID   int64 // of a user that is known
+	ID   int64 // of a known user
 	Name string
 }
 
@@ -45,14 +45,15 @@ type Change struct {
 
 type actorKey struct{}
 
-// By returns a context in which the installation itself acts under a name, where nobody is signed in.
+// By returns a context in which the installation itself acts under a name, for actions without a
+// signed-in user.
 func By(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// Note that something was done to what has this id and name, in the transaction tx. What it was and
-// what it is are rows of gorm and maps of further fields, together; none: it was not there, or is
-// no more. A change that changes nothing is none.
+// Note records an action on the subject with this ID and name, in the transaction tx. before and
+// after are gorm rows and maps of further fields; none: it did not exist, or was deleted. A change
+// without differences is not recorded.
 func (Trail) Note(tx *gorm.DB, action, id, name string, before, after []any) error {
 	was, err := fieldsOf(tx, before)
 	if err != nil {
@@ -125,16 +126,16 @@ func actorOf(ctx context.Context) *Actor {
 	return &Actor{Kind: meeting.ActorSystem, Name: cmp.Or(name, "punctual")}
 }
 
-// clean is what both databases keep as a text.
+// clean returns text that both databases can store.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// silent are columns whose changes are of no interest to readers.
+// silent lists columns whose changes do not matter to readers.
 var silent = map[string]bool{"id": true, "version": true, "created_at": true, "updated_at": true, "closures": true}
 
-// fieldsOf rows and maps, by column and key, as JSON would show them. Objects are taken apart:
-// policy.min_duration.
+// fieldsOf returns the fields of rows and maps, by column and key, as in JSON. Objects are
+// flattened: policy.min_duration.
 func fieldsOf(tx *gorm.DB, parts []any) (map[string]any, error) {
 	fields := map[string]any{}
 	for _, part := range parts {
@@ -187,7 +188,7 @@ func flatten(into map[string]any, path string, m map[string]any) {
 	}
 }
 
-// compare lists what differs. Nothing, no text and no list are alike.
+// compare lists the differences. Null, empty text and empty lists count as equal.
 func compare(was, is map[string]any) map[string]Change {
 	changes := map[string]Change{}
 	for name := range was {

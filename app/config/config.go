@@ -33,7 +33,7 @@ type Config struct {
 	Log Log `yaml:"log"`
 }
 
-// HTTP says where the API and the page are served.
+// HTTP configures where the API and the page are served.
 type HTTP struct {
 	Addr           string   `yaml:"addr" restart:"true"`
 	BaseURL        string   `yaml:"base_url" restart:"true"`
@@ -156,7 +156,7 @@ type SMSGateway struct {
 	Body    string            `yaml:"body" secret:"true"`
 }
 
-// Topics bound the delay jobs of other systems.
+// Topics limits the delay jobs of other systems.
 type Topics struct {
 	MaxPending    int      `yaml:"max_pending"` // 0: no limit
 	MaxTopics     int      `yaml:"max_topics"`  // 0: no limit
@@ -168,11 +168,11 @@ type Topics struct {
 type Auth struct {
 	SessionTTL  time.Duration `yaml:"session_ttl"`
 	LoginRate   Rate          `yaml:"login_rate"`
-	TokenTTL    time.Duration `yaml:"token_ttl"`     // of API tokens whose maker names no end; 0: no end
+	TokenTTL    time.Duration `yaml:"token_ttl"`     // of API tokens created without an end; 0: no end
 	MaxTokenTTL time.Duration `yaml:"max_token_ttl"` // of API tokens; 0: no limit
 }
 
-// RequestLimits bound what one person, one token and, without sign-in, one address may ask for.
+// RequestLimits limits the requests of one user, of one token and, without sign-in, of one address.
 type RequestLimits struct {
 	Rate          Rate `yaml:"rate"`
 	AnonymousRate Rate `yaml:"anonymous_rate"`

@@ -15,9 +15,9 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// binder puts the nodes of a parsed file into a Config and collects everything that does not
-// fit, each with its place. goccy's own strict decoding stops at the first fault, forgets the
-// place of a bad duration and reads 080, 0x50 and 8_0 all as 80.
+// binder decodes the nodes of a parsed file into a Config and collects every fault with its line.
+// goccy's own strict decoding stops at the first fault, loses the line of a bad duration and reads
+// 080, 0x50 and 8_0 all as 80.
 type binder struct {
 	source  string
 	anchors map[string]ast.Node
@@ -69,14 +69,14 @@ func newBinder(source string) *binder {
 	return &binder{source: source, anchors: map[string]ast.Node{}, origins: map[string]Origin{}, unread: map[string]bool{}}
 }
 
-// understood reports whether a rule may judge the value at path: one about a section with
-// faults might complain about what was never read.
+// understood reports whether the value at path was read without faults. A rule about a section with
+// faults might complain about values that were never read.
 func (b *binder) understood(path string) bool {
 	section, _, _ := strings.Cut(path, ".")
 	return !b.unread[""] && !b.unread[section]
 }
 
-// bindDocument reads YAML text into v. Nothing but comments leaves v as it is.
+// bindDocument decodes YAML text into v. Text with nothing but comments leaves v unchanged.
 func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 	if nested(text) > maxNested { // the parser takes minutes for it
 		b.faults = append(b.faults, Fault{Source: b.source, Line: 1, Column: 1, Message: fmt.Sprintf("more than %d brackets stand in each other", maxNested)})
@@ -104,7 +104,7 @@ func (b *binder) bindDocument(text []byte, path string, v reflect.Value) {
 	}
 }
 
-// maxEntries bounds the lines and commas of a file: far more than all settings need.
+// maxEntries limits the lines and commas of a file, far above what all settings need.
 const maxEntries = 5000
 
 const maxNested = 100
@@ -229,7 +229,7 @@ func (b *binder) bindStruct(path string, n ast.Node, v reflect.Value) {
 	}
 }
 
-// bindMap replaces the whole map: what the file lists is all there is.
+// bindMap replaces the whole map: the file lists all of it.
 func (b *binder) bindMap(path string, n ast.Node, v reflect.Value, secret bool) {
 	keys, values := b.entries(path, n)
 	m := reflect.MakeMap(v.Type())

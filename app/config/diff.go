@@ -5,8 +5,8 @@ import "reflect"
 // Change is a setting in which two configurations differ.
 type Change struct {
 	Key      string
-	From, To any  // as they would be written in the file; secrets are masked
-	Restart  bool // a running server does not take it over
+	From, To any  // as written in the file; secrets are masked
+	Restart  bool // a running server does not apply it
 }
 
 // Diff lists the settings in which two configurations differ, in the order of config.yaml.
@@ -21,8 +21,8 @@ func Diff(old, next *Config) []Change {
 	return changes
 }
 
-// Keys splits the keys of changes into those that a running server takes over and those that need
-// a restart.
+// Keys splits the keys of changes into those that a running server applies and those that need a
+// restart.
 func Keys(changes []Change) (live, restart []string) {
 	for _, c := range changes {
 		if c.Restart {

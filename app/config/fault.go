@@ -29,7 +29,7 @@ type Error struct {
 	lines  []string // of the file, secrets masked
 }
 
-// Error is one line: the first fault, and how many more there are.
+// Error returns one line: the first fault, and how many more there are.
 func (e *Error) Error() string {
 	s := e.Faults[0].String()
 	if n := len(e.Faults) - 1; n > 0 {
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Report is each fault with the lines around it.
+// Report returns each fault with the lines around it.
 func (e *Error) Report() string {
 	var b strings.Builder
 	for _, f := range e.Faults {
@@ -94,7 +94,7 @@ func newError(file string, src []byte, secrets []string, faults []Fault) error {
 	return &Error{File: file, Faults: faults, lines: maskLines(src, secrets)}
 }
 
-// Most that is shown of the faults of a file, in bytes where it is text.
+// Limits of what is shown of a file's faults; bytes for text.
 const (
 	maxShownFaults = 100
 	maxFaultText   = 500

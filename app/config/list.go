@@ -14,9 +14,9 @@ import (
 type Setting struct {
 	Key            string // its path, such as booking.approval.timeout
 	Kind           string // text, number, boolean, duration, rate, schedule, list or mapping
-	Value, Default any    // as they would be written in the file; secrets are masked
-	Origin         Origin // where the value was set; the zero value: nowhere, it is the default
-	Restart        bool   // a running server does not take over a change
+	Value, Default any    // as written in the file; secrets are masked
+	Origin         Origin // where the value was set; zero: nowhere, it is the default
+	Restart        bool   // a running server does not apply a change
 	Secret         bool   // its value is masked
 
 	value any // not masked
@@ -46,7 +46,7 @@ func Settings(c *Config, origins map[string]Origin) []Setting {
 	return all
 }
 
-// Masked is c as it would be written in the file, secrets masked.
+// Masked returns c as written in the file, secrets masked.
 func Masked(c *Config) map[string]any {
 	return shown(reflect.ValueOf(c).Elem()).(map[string]any)
 }

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// maxFile bounds the bytes of a file. All settings need far less.
+// maxFile limits the bytes of a file. All settings need far less.
 const maxFile = 256 << 10
 
 // DefaultFile is read if no file is named. It may be missing.
 const DefaultFile = "config.yaml"
 
-// Variables with the prefix of settings that are none: they make the first admin.
+// Variables with the prefix of settings that are not settings: they create the first admin.
 const (
 	EnvAdminEmail    = "PUNCTUAL_ADMIN_EMAIL"
 	EnvAdminPassword = "PUNCTUAL_ADMIN_PASSWORD"

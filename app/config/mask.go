@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// secretParameter is what the name of a URL's parameter has in it whose value is nobody's business.
+// secretParameter matches names of URL parameters whose values are secret.
 var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key|%`)
 
-// maskPassword leaves of a URL what leads to a server, but not what opens it: the password before
-// the host, a name that stands there alone, since a password is easily put there, and parameters
-// that look like one. It does not parse: passwords also stand in addresses that are wrong. Where
-// an @ may belong to a parameter nothing is shown.
+// maskPassword masks the secret parts of a URL: the password before the host, a user name without a
+// password, because people put passwords there, and parameters that look like one. It does not
+// parse the URL, because passwords also appear in malformed ones. Where an @ may belong to a
+// parameter, it masks everything.
 func maskPassword(address string) string {
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {
 		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -42,14 +42,14 @@ func maskPassword(address string) string {
 
 const mask = "***"
 
-// secretValue finds what looks like a secret even in a file that is no YAML.
+// secretValue finds text that looks like a secret, even in a file that is not YAML.
 var secretValue = regexp.MustCompile(`(?i)(password"?\s*:\s*)("[^"]*"?|'[^']*'?|[^\s,}#]+)|(://[^\s:@/]*:)[^\s@]+(@)|((?:authorization|[\w-]*(?:token|secret|key))"?\s*:\s*)("[^"]*"?|'[^']*'?|[^,}#]+)`)
 
-// maskLines splits the file into lines fit to be shown.
+// maskLines splits the file into lines that may be shown.
 func maskLines(src []byte, secrets []string) []string {
 	text := secretValue.ReplaceAllString(string(src), "${1}${3}${5}"+mask+"${4}")
 	lines := strings.Split(strings.ReplaceAll(hide(text, secrets, 2), "\r\n", "\n"), "\n")
-	shown := true // whether the last key's value may be
+	shown := true // whether the last key's value may be shown
 	for i, line := range lines {
 		lines[i], shown = maskUnknown(line, shown)
 		lines[i] = cut(lines[i], maxExcerptLine)
@@ -59,9 +59,9 @@ func maskLines(src []byte, secrets []string) []string {
 
 var keyed = regexp.MustCompile(`([\w.-]+)(["']?\s*:(?:\s+|$))([^,{}\[\]]*)`)
 
-// maskUnknown hides the values of keys that are no settings, which may be misspelt secrets, and
-// comments, which may hold old ones or be the rest of a secret with a # in it. A line
-// without a key goes with the key before it; after reports that for the lines that follow.
+// maskUnknown masks the values of unknown keys, which may be misspelled secrets, and comments,
+// which may contain old ones or the rest of a secret with a # in it. A line without a key belongs
+// to the key before it; after reports this for the following lines.
 func maskUnknown(line string, before bool) (masked string, after bool) {
 	code, comment := line, ""
 	if i := strings.Index(" "+line, " #"); i >= 0 {
@@ -113,7 +113,7 @@ var settingNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// hide masks secrets of at least so many bytes; less would mask every other word.
+// hide masks secrets of at least this many bytes; shorter ones would mask ordinary words.
 func hide(text string, secrets []string, least int) string {
 	for _, s := range secrets {
 		if len(s) >= least {

@@ -21,8 +21,8 @@ type Reloader struct {
 	File    string
 	Environ []string
 	Seen    string  // the fingerprint of the file, taken before Started was read
-	Started *Config // what holds for settings that need a restart
-	Current *Config // and for the others
+	Started *Config // in effect for settings that need a restart
+	Current *Config // in effect for the others
 	Apply   func(ctx context.Context, old, now *Config) error
 	State   *State // records each attempt; may be nil
 	Log     *slog.Logger
@@ -34,7 +34,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer w.Close()
-		err = w.Add(filepath.Dir(r.File)) // the directory: a rename over the file would end a watch of it
+		err = w.Add(filepath.Dir(r.File)) // the directory, because a rename over the file would end a watch of the file
 	}
 	if err != nil {
 		r.Log.Warn("configuration file not watched, changes need a restart", "file", r.File, "error", err)
@@ -59,7 +59,7 @@ func (r *Reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case _, ok := <-w.Events: // of any file: with symbolic links the name that changes is another one
+		case _, ok := <-w.Events: // of any file, because with symbolic links another name changes
 			if !ok {
 				return
 			}

@@ -106,7 +106,7 @@ func (s Schedule) Longest() time.Duration {
 	for range 1000 {
 		next := spec.Next(last)
 		if next.IsZero() {
-			return year // it never comes (again)
+			return year // it never occurs (again)
 		}
 		longest, last = max(longest, next.Sub(last)), next
 	}

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// FileState is what is known about the configuration file besides the settings.
+// FileState is the state of the configuration file besides the settings.
 type FileState struct {
 	Name      string
 	Origins   map[string]Origin // of the settings that were last accepted
 	LoadedAt  time.Time
-	Refused   error // why the present content of the file is not in force; nil: it is
+	Refused   error // why the present content is not in effect; nil: it is
 	RefusedAt time.Time
 }
 
@@ -26,7 +26,7 @@ type State struct {
 // NewState returns a State that takes the time from now.
 func NewState(now func() time.Time) *State { return &State{now: now} }
 
-// Accept notes that the present content of the file is in force.
+// Accept records that the present content of the file is in effect.
 func (s *State) Accept(name string, origins map[string]Origin) {
 	if s == nil {
 		return
@@ -36,7 +36,7 @@ func (s *State) Accept(name string, origins map[string]Origin) {
 	s.file = FileState{Name: name, Origins: origins, LoadedAt: s.now()}
 }
 
-// Refuse notes that the present content of the file cannot be used.
+// Refuse records that the present content of the file cannot be used.
 func (s *State) Refuse(err error) {
 	if s == nil {
 		return
@@ -46,7 +46,7 @@ func (s *State) Refuse(err error) {
 	s.file.Refused, s.file.RefusedAt = err, s.now()
 }
 
-// File returns what is known about the file.
+// File returns the state of the file.
 func (s *State) File() FileState {
 	s.mu.Lock()
 	defer s.mu.Unlock()

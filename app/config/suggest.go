@@ -20,7 +20,7 @@ func Suggest(word string, known []string) string {
 	return fmt.Sprintf("; use one of %s", strings.Join(known, ", "))
 }
 
-// editDistance is the number of letters to insert, delete or replace (Levenshtein).
+// editDistance returns the number of letters to insert, delete or replace (Levenshtein).
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

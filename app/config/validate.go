@@ -204,7 +204,7 @@ func (c *SMS) validate(r *rules) {
 	}
 	r.oneOf("sms.http.method", c.HTTP.Method, http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch)
 	trial := c.Gateway()
-	trial.URL = cmp.Or(trial.URL, "http://localhost/") // what is prepared but switched off must work, too
+	trial.URL = cmp.Or(trial.URL, "http://localhost/") // settings that are prepared but switched off must be valid too
 	if _, err := sms.NewHTTP(trial, nil); err != nil {
 		path := "sms.http"
 		if e, ok := errors.AsType[*sms.FieldError](err); ok {
@@ -233,7 +233,7 @@ func (c *RequestLimits) validate(r *rules) {
 	r.check(c.MemoryMiB == 0 || c.MemoryMiB >= 64, "limits.memory_mib", "is %d; it must be at least 64, or 0 for the container's", c.MemoryMiB)
 }
 
-// ParseNetwork reads a network, or an address as the network of that alone.
+// ParseNetwork parses a network, or an address as a network of its own.
 func ParseNetwork(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		a = a.WithZone("").Unmap()
@@ -250,7 +250,7 @@ func isPort(s string, least int) bool {
 	return err == nil && n >= least && n <= 65535
 }
 
-// checkQueueURL does what a start would, without connecting.
+// checkQueueURL checks the URL as at the start, without connecting.
 func checkQueueURL(s string) error {
 	if s == "memory:" {
 		return nil

@@ -22,33 +22,33 @@ import (
 	"punctual/migrations"
 )
 
-// DB is an open database. Safe for concurrent use; Close it when its users have stopped.
+// DB is an open database. Safe for concurrent use. Close it when its users have stopped.
 type DB struct {
 	Gorm    *gorm.DB
-	SQL     *sql.DB // for SQLite the one connection that writes, for Postgres those for work
+	SQL     *sql.DB // SQLite: the single writing connection; Postgres: the pool for work
 	Dialect migrations.Dialect
-	File    string // of SQLite; else empty
+	File    string // SQLite only
 
-	readers  *sql.DB // of SQLite; else nil
+	readers  *sql.DB // SQLite only
 	requests *sql.DB // of Postgres, see [ForRequest]; else nil
 	heavy    *sql.DB // of Postgres, see [ForHeavy]; else nil
 
-	openUnbounded func() *sql.DB // of Postgres: no bound on statements, for migrations; else nil
+	openUnbounded func() *sql.DB // Postgres only: without a statement timeout, for migrations
 }
 
-// Options tune the connections; a zero field means the default given here.
+// Options configure the connections; a zero field means the default given here.
 type Options struct {
 	MaxConns     int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
-	MaxStatement time.Duration // of a request on Postgres, which ends a longer one; 25s. Work, migrations and commands have no bound
+	MaxStatement time.Duration // of a request on Postgres; 25s. Work, migrations and commands have no limit
 }
 
-// Open connects to "postgres://user:password@host/database", whose parameters are pgx's, or
-// to "sqlite:FILE", creating the file and its folder if they are not there. It waits for an
-// answer of the database, at most until ctx ends. No error holds the password.
+// Open connects to "postgres://user:password@host/database", with the parameters of pgx, or to
+// "sqlite:FILE", which it creates with its folder if missing. It waits for the database to answer,
+// at most until ctx ends. Errors do not contain the password.
 //
-// Times are kept as instants, to the microsecond, and come back in UTC. On SQLite writes
-// take turns, and a SELECT outside a transaction does not wait for them; a transaction may
-// read only if it was begun with [sql.TxOptions] ReadOnly. Errors are the driver's own.
+// Times are stored as instants, to the microsecond, and returned in UTC. On SQLite writes run one
+// after another, and a SELECT outside a transaction does not wait for them. A read-only transaction
+// must be begun with [sql.TxOptions] ReadOnly. Errors are the driver's own.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	o.MaxConns = cmp.Or(o.MaxConns, max(16, 8*runtime.GOMAXPROCS(0)))
 	o.MaxStatement = cmp.Or(o.MaxStatement, 25*time.Second)
@@ -71,8 +71,8 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// connect makes sure that the database answers and puts gorm on top of it. Statements are
-// not prepared by gorm: pgx keeps prepared ones itself, and SQLite's belong to one pool each.
+// connect checks that the database answers and opens gorm on it. gorm does not prepare statements:
+// pgx prepares them itself, and SQLite's belong to one pool each.
 func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error) {
 	if err := db.firstPing(ctx); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 	return err
 }
 
-// firstPing waits while another process gives a new file of SQLite its write-ahead log: who wants
-// to do so at the same moment is refused by SQLite at once, whatever the busy_timeout.
+// firstPing waits while another process switches a new SQLite file to its write-ahead log. SQLite
+// rejects concurrent attempts at once, whatever the busy_timeout.
 func (db *DB) firstPing(ctx context.Context) error {
 	patience := time.Now().Add(busyTimeout)
 	for {
@@ -114,10 +114,10 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Migrate brings the schema to the newest version; see [migrations.Up].
+// Migrate migrates the schema to the newest version; see [migrations.Up].
 func (db *DB) Migrate(ctx context.Context) error { return db.migrate(ctx, migrations.Up) }
 
-// MigrateDown takes back the latest step of the schema; see [migrations.Down].
+// MigrateDown reverts the latest migration; see [migrations.Down].
 func (db *DB) MigrateDown(ctx context.Context) error { return db.migrate(ctx, migrations.Down) }
 
 // migrate runs a migration. No statement_timeout of the administrator applies: it is meant for
@@ -137,7 +137,7 @@ func (db *DB) Close() error {
 		err = errors.Join(db.requests.Close(), db.heavy.Close(), err)
 	}
 	if db.readers != nil {
-		err = errors.Join(db.readers.Close(), err) // the writer last: it tidies up the write-ahead log
+		err = errors.Join(db.readers.Close(), err) // the writer last, because it removes the write-ahead log
 	}
 	return err
 }
@@ -178,8 +178,8 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 const boundIdle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', false)
 	WHERE current_setting('idle_in_transaction_session_timeout') = '0'`
 
-// boundStatement bounds how long a statement of a request may run, unless the administrator has
-// done so. The driver asks the server to cancel a statement whose request ended, but that message
+// boundStatement limits how long a statement of a request may run, unless the administrator has set
+// a limit. The driver asks the server to cancel a statement whose request ended, but that message
 // can be lost, or its sender killed.
 func boundStatement(d time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('statement_timeout', '%dms', false) WHERE current_setting('statement_timeout') = '0'`, d.Milliseconds())
@@ -189,7 +189,7 @@ func boundStatement(d time.Duration) string {
 // each time it runs.
 const noCompilation = `SET jit = off`
 
-// prepare makes a new connection fit: times come back in UTC instead of the machine's zone.
+// prepare sets up a new connection: times are returned in UTC instead of the machine's zone.
 func prepare(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

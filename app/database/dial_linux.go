@@ -8,8 +8,7 @@ import (
 
 const tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT of linux/tcp.h; package syscall lacks it
 
-// giveUpAfter makes the system close a connection whose peer has not confirmed what was sent to
-// it for so long.
+// giveUpAfter makes the system close a connection whose peer has not confirmed data for this time.
 func giveUpAfter(d time.Duration) func(network, address string, c syscall.RawConn) error {
 	return func(network, _ string, c syscall.RawConn) error {
 		if network == "unix" {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// giveUpAfter leaves it to the system.
+// giveUpAfter does nothing: the system decides.
 func giveUpAfter(time.Duration) func(network, address string, c syscall.RawConn) error { return nil }

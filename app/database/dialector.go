@@ -11,8 +11,8 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// dialector is SQLite's for gorm, over a driver without cgo. The schema is made by package
-// migrations, so that it knows no more of types than gorm asks for.
+// dialector is gorm's dialector for SQLite, with a driver without cgo. Package migrations creates
+// the schema, so it implements only the types that gorm asks for.
 type dialector struct{ pool *splitPool }
 
 var _ gorm.SavePointerDialectorInterface = (*dialector)(nil)
@@ -26,7 +26,7 @@ func (d *dialector) Initialize(db *gorm.DB) error {
 		UpdateClauses: []string{"UPDATE", "SET", "FROM", "WHERE", "RETURNING"},
 		DeleteClauses: []string{"DELETE", "FROM", "WHERE", "RETURNING"},
 	})
-	// SQLite has no row locks and needs none: a transaction that may write is alone from its start.
+	// SQLite has no row locks and needs none: writing transactions run one after another.
 	db.ClauseBuilders["FOR"] = func(clause.Clause, clause.Builder) {}
 	return nil
 }

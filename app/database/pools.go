@@ -9,9 +9,9 @@ type requestKey struct{}
 
 type heavyKey struct{}
 
-// ForRequest marks the context of what somebody asked for and waits for. On Postgres it has
-// connections of its own: however many requests wait there, for a lock or because the server
-// is slow, the work that is to be done on time finds a connection.
+// ForRequest marks the context of a request that a user waits for. On Postgres these have
+// connections of their own: however many requests wait, for a lock or a slow server, timed work
+// finds a connection.
 func ForRequest(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, true)
 }

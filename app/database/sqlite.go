@@ -19,7 +19,7 @@ import (
 	"punctual/migrations"
 )
 
-// fold(text) is for comparing in either case, which SQLite's own lower does for ASCII alone.
+// fold(text) is for comparisons that ignore case, because SQLite's lower handles only ASCII.
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		if s, ok := args[0].(string); ok {
@@ -62,13 +62,13 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 		return nil, nil, err
 	}
 	limit(readers, o)
-	readers.SetConnMaxLifetime(0) // no fail-over to notice
+	readers.SetConnMaxLifetime(0) // there is no failover to notice
 	db := &DB{SQL: writer, Dialect: migrations.SQLite, File: path, readers: readers}
 	return db, &dialector{&splitPool{writer, readers}}, nil
 }
 
-// keepPrivate makes the file, if it is not there, and lets nobody but its owner read it: it holds
-// password hashes and signing keys. SQLite makes the files beside it alike.
+// keepPrivate creates the file if it is missing, and makes it readable only by its owner, because
+// it holds password hashes and signing keys. SQLite creates the files beside it with the same mode.
 func keepPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -82,7 +82,7 @@ func keepPrivate(path string) error {
 		if err != nil || info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
-		_ = os.Chmod(path+suffix, info.Mode().Perm()&^0o077) // a file of somebody else stays as it is
+		_ = os.Chmod(path+suffix, info.Mode().Perm()&^0o077) // a file of another user stays as it is
 	}
 	return nil
 }
@@ -94,8 +94,8 @@ func busy(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// dsn of a file. Times are written as integers: as text in the zone of the caller two of
-// them would not compare as instants, and a room could be taken twice.
+// dsn returns the DSN of a file. Times are stored as integers: as text in the caller's zone two of
+// them would not compare as instants, and a room could be booked twice.
 func dsn(path string, more url.Values) string {
 	query := url.Values{
 		"_pragma":              {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)", "synchronous(NORMAL)"},
@@ -110,8 +110,8 @@ func dsn(path string, more url.Values) string {
 	return fmt.Sprintf("file:%s?%s", (&url.URL{Path: path}).EscapedPath(), query.Encode())
 }
 
-// splitPool sends what only reads to a pool of its own, so that it does not wait for writes.
-// It is a [gorm.ConnPool] and a [gorm.TxBeginner].
+// splitPool runs reads on a pool of their own, so that they do not wait for writes. It is a
+// [gorm.ConnPool] and a [gorm.TxBeginner].
 type splitPool struct{ writer, readers *sql.DB }
 
 func (p *splitPool) of(query string) *sql.DB {

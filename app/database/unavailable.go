@@ -15,8 +15,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Unavailable reports whether err means that the database serves nobody at the moment, rather than
-// that one statement is wrong. The database may be down, starting, stopping, a standby, or out of
+// Unavailable reports whether err means that the database is unavailable, rather than that one
+// statement is wrong. The database may be down, starting, stopping, a standby, or out of
 // connections or disk space. It may also be too slow for the timeouts that its administrator set.
 // Work that fails in this way should be retried later. An expired deadline counts, because the
 // database was slow. A canceled context does not count, because it says nothing about the database.

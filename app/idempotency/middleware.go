@@ -1,4 +1,4 @@
-// Package idempotency answers a repeated POST as its first execution was answered.
+// Package idempotency answers a repeated POST with the response of its first execution.
 package idempotency
 
 import (
@@ -25,35 +25,35 @@ import (
 
 const (
 	ttl          = 24 * time.Hour
-	lease        = 20 * time.Second // without renewal the process is lost, and the key is free again
+	lease        = 20 * time.Second // without renewal the process has died, and the key is free again
 	renewEvery   = 5 * time.Second
-	waitForFirst = 25 * time.Second // for the first of two equal requests to end
+	waitForFirst = 25 * time.Second // for the first of two equal requests to finish
 	poll         = 25 * time.Millisecond
-	patience     = 5 * time.Second // for a statement about a key, whether or not the client is there
+	patience     = 5 * time.Second // for a statement about a key, even if the client disconnects
 	maxAnswer    = 1 << 20         // bytes of a compressed answer
 )
 
 // Header of a request with a key.
 const Header = "Idempotency-Key"
 
-// Middleware gives a repeated POST the answer of the first one. A request with a key runs to its
-// end even if its client leaves, and its answer is kept for a day, except those that may differ the
-// next time: 5xx, 408, 429 and 499. A retry waits for a running request. If the process dies, the
-// key is free again when its lease ends.
+// Middleware answers a repeated POST with the response of the first one. A request with a key runs
+// to its end even if its client disconnects. Its response is kept for a day, except responses that
+// may differ the next time: 5xx, 408, 429 and 499. A retry waits for a running request. If the
+// process dies, the key is free again when its lease ends.
 //
-// Operations without a user (sign-in, set-up, pairing a door) take no part, since neither a
-// password nor a token shall lie in a table. Nor do operations without effect.
+// Operations without a user (sign-in, setup, pairing a door) are excluded, because neither
+// passwords nor tokens may be stored. So are operations without effect.
 type Middleware struct {
 	store   store
 	timeout time.Duration             // of a request
-	secret  func(huma.Context) string // that the caller shows
+	secret  func(huma.Context) string // of the caller
 	log     *slog.Logger
 	now     func() time.Time
 	usage   usage
 }
 
-// New returns the middleware. A request may run for timeout, whether or not its client waits for it.
-// The function secret returns the credential of a request.
+// New returns the middleware. A request may run for timeout, even if its client disconnects. secret
+// returns the credential of a request.
 func New(db *gorm.DB, timeout time.Duration, secret func(huma.Context) string, log *slog.Logger) *Middleware {
 	return &Middleware{store: store{db}, timeout: timeout, secret: secret, log: log, now: time.Now}
 }
@@ -61,18 +61,18 @@ func New(db *gorm.DB, timeout time.Duration, secret func(huma.Context) string, l
 // withoutEffect are POSTs that change nothing: repeating them needs no key.
 var withoutEffect = []string{"preview-series", "preview-series-update", "plan-config"}
 
-// boundToSignIn are operations with a secret in the request or the answer. There the caller's
-// credential is a part of the key that seals, so that even a guessable Idempotency-Key
-// protects it; the price is that only the same sign-in gets the answer again.
+// boundToSignIn lists operations with a secret in the request or the response. For these, the
+// caller's credential is part of the encryption key, so that even a guessable Idempotency-Key
+// protects the secret. So only the same sign-in gets the response again.
 var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook"}
 
 // HasEffect reports whether an operation takes part.
 func HasEffect(operation string) bool { return !slices.Contains(withoutEffect, operation) }
 
-// BoundToSignIn reports whether only the same sign-in gets an operation's answer again.
+// BoundToSignIn reports whether only the same sign-in gets an operation's response again.
 func BoundToSignIn(operation string) bool { return slices.Contains(boundToSignIn, operation) }
 
-// Handle comes after the authentication, and after the body was read.
+// Handle runs after authentication, and after the body was read.
 func (m *Middleware) Handle(ctx huma.Context, next func(huma.Context)) {
 	key := ctx.Header(Header)
 	who, ok := account.FromContext(ctx.Context())
@@ -87,7 +87,7 @@ func (m *Middleware) Handle(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	body, err := io.ReadAll(c.Request.Body)
-	if err != nil { // it is in memory
+	if err != nil { // the body is in memory
 		_ = c.Error(err)
 		problem.Write(c, problem.Internal())
 		return
@@ -128,9 +128,9 @@ func (m *Middleware) run(ctx huma.Context, next func(huma.Context), c *gin.Conte
 	}
 }
 
-// claim makes this request the first of its key, or returns what is known of the first. It waits
-// a while for one that runs. A statement is not cut off when the client leaves: nobody would
-// know whether the key is taken.
+// claim claims the key for this request, or returns the state of the first request, waiting for a
+// while if it still runs. The statement continues when the client disconnects, because otherwise it
+// would be unknown whether the key is taken.
 func (m *Middleware) claim(ctx context.Context, req request) (first bool, known answer, err error) {
 	pause := poll
 	for deadline := time.Now().Add(waitForFirst); ; pause = min(2*pause, 500*time.Millisecond) {
@@ -151,7 +151,7 @@ func (m *Middleware) tryClaim(ctx context.Context, req request) (first bool, kno
 	defer cancel()
 	if spent, err := m.usage.spent(ctx, m.store, req.UserID); err != nil {
 		return false, known, err
-	} else if spent { // answers that are kept are still given
+	} else if spent { // stored responses are still sent
 		known, there, err := m.store.find(ctx, req)
 		if err == nil && !there {
 			err = keysSpent()
@@ -160,18 +160,18 @@ func (m *Middleware) tryClaim(ctx context.Context, req request) (first bool, kno
 	}
 	first, known, err = m.store.claim(ctx, req, m.now())
 	if err != nil {
-		m.forget(ctx, req) // the database may have taken it nevertheless
+		m.forget(ctx, req) // the database may have stored it anyway
 	}
 	return first, known, err
 }
 
-// detached is a context for a statement that has to end whether or not the client is there.
+// detached returns a context for a statement that must finish even if the client disconnects.
 func (m *Middleware) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), patience)
 }
 
-// execute runs the request detached from its client, and keeps the answer before it is sent, so that
-// a client that saw it gets it again.
+// execute runs the request detached from its client, and stores the response before it is sent, so
+// that a client that received it gets it again.
 func (m *Middleware) execute(ctx huma.Context, next func(huma.Context), c *gin.Context, s seal, req request) {
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), m.timeout)
 	defer cancel()
@@ -181,7 +181,7 @@ func (m *Middleware) execute(ctx huma.Context, next func(huma.Context), c *gin.C
 	w := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
 	c.Writer = w
 	kept := false
-	defer func() { // also after a panic, which becomes a 500 further out
+	defer func() { // also after a panic, which an outer handler turns into a 500
 		cancel()
 		<-renewing
 		c.Writer, c.Request = w.ResponseWriter, request
@@ -202,7 +202,7 @@ func (m *Middleware) keep(ctx context.Context, s seal, req request, w *heldWrite
 	body, err := s.close(w.body.Bytes())
 	if err == nil {
 		if len(body) > maxAnswer {
-			body = nil // and every retry learns that
+			body = nil // retries get the state instead
 		}
 		ctx, cancel := m.detached(ctx)
 		defer cancel()
@@ -223,8 +223,8 @@ func (m *Middleware) forget(ctx context.Context, req request) {
 	}
 }
 
-// renew extends the lease until ctx ends. If that fails for too long, it ends the request, before
-// a retry takes the key. The channel is closed when it has stopped.
+// renew extends the lease until ctx ends. If that fails for too long, it cancels the request before
+// a retry takes the key. The channel is closed when renew has stopped.
 func (m *Middleware) renew(ctx context.Context, cancel context.CancelFunc, req request) <-chan struct{} {
 	stopped := make(chan struct{})
 	go func() {
@@ -273,7 +273,7 @@ func (m *Middleware) replay(c *gin.Context, s seal, known answer) {
 	_, _ = c.Writer.Write(body)
 }
 
-// RunTrimmer deletes what is over every hour until ctx ends.
+// RunTrimmer deletes expired keys every hour until ctx ends.
 func (m *Middleware) RunTrimmer(ctx context.Context) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -289,14 +289,14 @@ func (m *Middleware) RunTrimmer(ctx context.Context) error {
 	}
 }
 
-// Most that is kept for a person at a time.
+// Limits of what is stored for one user.
 const (
 	maxKeys  = 50_000
 	maxBytes = 64 << 20
-	recount  = 10 * time.Second // then it is counted again
+	recount  = 10 * time.Second // interval of counting again
 )
 
-// idempotencyUsage remembers for a while what is kept for each person.
+// idempotencyUsage caches what is stored for each user.
 type usage struct {
 	mu sync.Mutex
 	of map[int64]*keptFor
@@ -354,7 +354,7 @@ func keyProblem(code, message string) *problem.Problem {
 	return p
 }
 
-// keptHeaders are those of an answer that mean something to whoever repeats the request.
+// keptHeaders are the response headers that matter to a retry.
 var keptHeaders = []string{"Content-Type", "Etag", "Location", "Link", "Last-Modified"}
 
 type heldWriter struct {
@@ -388,5 +388,5 @@ func (w *heldWriter) release() {
 		w.ResponseWriter.WriteHeaderNow()
 		return
 	}
-	_, _ = w.ResponseWriter.Write(w.body.Bytes()) // as a replay does, so that both are compressed or neither is
+	_, _ = w.ResponseWriter.Write(w.body.Bytes()) // in one piece like a replay, so that both are compressed or neither is
 }

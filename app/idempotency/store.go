@@ -29,7 +29,7 @@ type request struct {
 	Key, Method, Path, BodyHash, Owner string
 }
 
-// answer is what is kept of an answer. Status 0: the request still runs.
+// answer is a stored response. Status 0: the request still runs.
 type answer struct {
 	BodyHash string
 	Status   int
@@ -55,7 +55,7 @@ type row struct {
 func (row) TableName() string { return "idempotency_keys" }
 
 // claim inserts the request with a lease, in place of one that expired or whose lease ended without
-// an answer. first reports that it did; otherwise known is what the first request left so far.
+// a response. first reports whether it did; otherwise known is the state of the first request.
 func (s store) claim(ctx context.Context, req request, now time.Time) (first bool, known answer, err error) {
 	now = micro(now)
 	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
