@@ -49,7 +49,7 @@ beforeEach(async () => {
   grid = document.createElement('div')
   document.body.replaceChildren(grid)
   stop = $effect.root(() => {
-    view = new Viewport(() => false, () => now)
+    view = new Viewport(() => now)
     focus = new GridFocus(view)
     planner = new Planner(focus, () => now)
     keys = new GridKeys(view, focus, planner)
@@ -296,7 +296,7 @@ test.each([
   ['2027-02-10T18:10:00Z', 960, 'two hours before now, to the half hour'],
   ['2027-02-10T01:10:00Z', 0, 'never before midnight'],
 ])('at %s the day is shown from minute %i: %s', (clock, minute) => {
-  const then = new Viewport(() => false, () => new Date(clock))
+  const then = new Viewport(() => new Date(clock))
   then.width = 208 + 720
   expect(then.firstMinute()).toBe(minute)
 })

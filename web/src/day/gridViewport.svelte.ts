@@ -6,6 +6,8 @@ import { dayLength, lanesOf, minuteOf, opening, type Stretch } from './layout'
 import { Rows } from './rows'
 import { zoom } from './zoom.svelte'
 
+/** The width of the rooms' names. */
+export const labelWidth = 208
 const margin = 320 // pixels around the view in which rows are drawn
 
 /** The visible part of the grid, and the cell at a point of it. */
@@ -18,30 +20,22 @@ export class Viewport {
   /** The first visible minute. It stays when the scale changes. */
   leftmost = 0
 
-  #phone: () => boolean
   #now: () => Date
   #shown = ''
 
-  constructor(phone: () => boolean, now: () => Date) {
-    this.#phone = phone
+  constructor(now: () => Date) {
     this.#now = now
-  }
-
-  /** On a phone a room's name is above its hours, and the hours have the full width. */
-  get phone(): boolean {
-    return this.#phone()
   }
 
   /** The height of the hours: a second line shows the other clock. */
   headHeight = $derived(filters.otherZone ? 52 : 36)
-  labelWidth = $derived.by(() => (this.phone ? 0 : 208))
   /** Pixels per minute. */
   scale = $derived.by(() => {
-    const hours = this.phone ? 5.5 : 12
-    return Math.max(0.4, (Math.max(320, this.width - this.labelWidth) / hours / 60) * zoom.factor)
+    const hours = 12
+    return Math.max(0.4, (Math.max(320, this.width - labelWidth) / hours / 60) * zoom.factor)
   })
   rows = $derived.by(() => {
-    const lowest = this.phone ? 84 : 61
+    const lowest = 61
     return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.axis) - 1) * 46))
   })
   /** The present as a minute of the axis; outside of the day if that day is past or future. */
@@ -62,14 +56,14 @@ export class Viewport {
   firstMinute(): number {
     const start = opening(day.rooms, day.axis)
     const { now } = this
-    const view = (this.width - this.labelWidth) / this.scale
+    const view = (this.width - labelWidth) / this.scale
     if (now < 0 || now >= dayLength || (now >= start + 30 && now < start + view - 90)) return start
     return Math.max(0, Math.floor((now - Math.min(120, view / 4)) / 30) * 30)
   }
 
   /** Scrolls to the first minute of a day once, and keeps the hours when the scale changes. For an effect. */
   keepHours() {
-    const what = `${day.date} ${this.phone}`
+    const what = `${day.date} ${day.zone}`
     if (!this.scroller || !this.width || !day.rooms.length) return
     if (this.#shown !== what) untrack(() => (this.leftmost = this.firstMinute()))
     this.#shown = what
@@ -83,7 +77,7 @@ export class Viewport {
   }
 
   minuteAt(clientX: number): number {
-    return (clientX - this.scroller!.getBoundingClientRect().left + this.scroller!.scrollLeft - this.labelWidth) / this.scale
+    return (clientX - this.scroller!.getBoundingClientRect().left + this.scroller!.scrollLeft - labelWidth) / this.scale
   }
 
   roomAt(clientY: number): GridRoom {
@@ -101,14 +95,14 @@ export class Viewport {
     if (!part) return
     const start = Math.max(0, part.from) * this.scale
     const end = Math.min(dayLength, part.to) * this.scale
-    const view = el.clientWidth - this.labelWidth
+    const view = el.clientWidth - labelWidth
     if (start < el.scrollLeft) el.scrollLeft = start - 20
     else if (end > el.scrollLeft + view) el.scrollLeft = Math.min(start - 20, end - view + 20)
   }
 
   /** Zooms around the middle of the view. */
   zoomBy(steps: number) {
-    const half = (this.width - this.labelWidth) / 2
+    const half = (this.width - labelWidth) / 2
     const middle = (this.scroller!.scrollLeft + half) / this.scale
     zoom.by(steps)
     this.leftmost = Math.max(0, middle - half / this.scale)
