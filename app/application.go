@@ -37,9 +37,11 @@ import (
 	"punctual/meeting/forecast"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
+	"punctual/meeting/importing"
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/meeting/linkpages"
 	"punctual/meeting/report"
+	"punctual/migrations"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
 	eventhook "punctual/notify/webhook"
@@ -75,6 +77,7 @@ type Application struct {
 	wideLimiter   limiter
 	meetings      *meeting.Service
 	finding       *finding.Service
+	imports       *importing.Service
 	reports       *report.Service
 	forecasts     *forecast.Service
 	stream        *events.Stream
@@ -173,6 +176,17 @@ func (a *Application) Accounts() *account.Service { return a.accounts }
 // Meetings are the meetings, rooms and sites.
 func (a *Application) Meetings() *meeting.Service { return a.meetings }
 
+// Imports books the events of other calendars.
+func (a *Application) Imports() *importing.Service { return a.imports }
+
+// importers returns how many workers import at once. SQLite has one writer.
+func (a *Application) importers() int {
+	if a.db.Dialect == migrations.Postgres {
+		return 4
+	}
+	return 1
+}
+
 func (a *Application) wireAreas() {
 	db := a.db.Gorm
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
@@ -217,8 +231,10 @@ func (a *Application) wireAreas() {
 	a.rights.tellOthers = a.broadcasts.add(a.config.Queue.Prefix+":rights", a.role.serves(), a.rights.recheck).send
 	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
 	inForce := func() meeting.Settings { return *a.settings.Load() }
-	a.meetings = meeting.NewService(a.meetingStore, directoryAdapter{people, a.newLimiter("invite:", unknownRate)}, notifyingScheduler{scheduler, changed},
+	directory := directoryAdapter{people, a.newLimiter("invite:", unknownRate)}
+	a.meetings = meeting.NewService(a.meetingStore, directory, notifyingScheduler{scheduler, changed},
 		inForce, time.Now, a.log)
+	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.importers())
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
 	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
 	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)

@@ -37,6 +37,9 @@ type Actor struct {
 	// meetings.
 	Blind bool
 
+	// Quiet actors import: nobody is notified of what they do.
+	Quiet bool
+
 	// RepresentedIDs are absent users for whom a manager decides. The service looks them up where
 	// they matter; nil: not looked up.
 	RepresentedIDs  *[]int64
@@ -120,7 +123,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
 		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
-		seen.Approval.Agreed, seen.Approval.Decision, seen.Request = nil, nil, nil
+		seen.Approval.Agreed, seen.Approval.Decision, seen.Request, seen.Origin = nil, nil, nil, nil
 		return &seen
 	}
 	organizes := !by.Blind && by.MayEdit(m)

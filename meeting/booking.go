@@ -16,8 +16,12 @@ func (s *Service) Book(ctx context.Context, by Actor, f Fields) (*Meeting, error
 	if f.Override != nil && !by.rules() {
 		return nil, ErrForbidden
 	}
+	by, err := importing(by, f.Import)
+	if err != nil {
+		return nil, err
+	}
 	var m *Meeting
-	err := s.revalidating(ctx, func() (err error) {
+	err = s.revalidating(ctx, func() (err error) {
 		m, err = s.tryBook(ctx, by, f)
 		return err
 	})
@@ -56,9 +60,17 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if err := s.validate(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
+	if f.Import != nil && f.Import.OtherRoom {
+		if _, err := s.checkImport(ctx, by, &terms, f); err != nil {
+			return nil, err
+		}
+	}
 	plan, err := s.planApproval(ctx, by, terms.Rooms)
 	if err != nil {
 		return nil, err
+	}
+	if f.Import != nil {
+		plan = ApprovalPlan{}
 	}
 	m := Book(terms, plan, by, at)
 	m.undoableBy(by, s.conf().Undo, at)
@@ -76,7 +88,12 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 	if err != nil {
 		return nil, err
 	}
-	return s.show(ctx, by, m)
+	shown, err := s.show(ctx, by, m)
+	if err != nil {
+		return nil, err
+	}
+	shown.Origin, err = s.origin(ctx, by, m)
+	return shown, err
 }
 
 // Meetings lists meetings; the viewer and the instant of the query are set here.

@@ -40,6 +40,7 @@ type Fields struct {
 	Visibility       *Visibility
 	Organizer        *OrganizerRef // for whom to book; nil: the user who books, or in a change as it is
 	Override         *Override     // from an admin; nil: none. Only its Reason is read
+	Import           *Import       // an admin's: nil for none
 
 	Faults []Fault // found while decoding; reported together with the others
 
@@ -88,9 +89,14 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	f.times(&t, base == nil, k, &found)
 	if f.Attendees != nil {
 		t.Attendees = f.attendees(base, k.people, &found)
+		f.Import.respond(t.Attendees)
 	}
+	t.Import = f.Import
 	f.reminders(&t, k, &found)
 	f.organizer(&t, k, &found)
+	if f.Import != nil && base == nil {
+		t.Organizer = f.Import.Organizer
+	}
 	f.override(&found)
 	return t, fault.Merge(f.Faults, found).Err()
 }
@@ -337,6 +343,9 @@ func checkName(found *fault.List, location, s string, most int) {
 // violations returns the policy violations of the terms where they differ from base, nil for a new
 // meeting. It does not check quotas: see [Meeting.Claims].
 func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []Fault {
+	if t.history(at) {
+		return nil
+	}
 	var v fault.List
 	stays := base != nil && base.Slot.Start.Equal(t.Slot.Start)
 	if stays && !base.Slot.End.Equal(t.Slot.End) && t.Slot.End.Before(at) {

@@ -20,6 +20,7 @@ type Terms struct {
 	Visibility         Visibility
 	Organizer          Person    // without UserID: the user who books, or in a change as it is
 	Override           *Override // of the room policies; nil: none
+	Import             *Import   // from another calendar; nil: it is booked here
 
 	Turn *Turn // set if the booking comes from the waiting list
 
@@ -58,6 +59,7 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	}
 	m.record(created)
 	m.takeOverride(t.Override)
+	m.imported(t, at)
 	if agreed {
 		m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Changes: turned(Pending, Confirmed, decidedFor(nil, m.Approval.DecidedFor()))})
 	}

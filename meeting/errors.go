@@ -12,6 +12,9 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrForbidden = errors.New("forbidden")
 
+	// ErrOriginTaken is returned if the same event of a calendar was imported meanwhile.
+	ErrOriginTaken = errors.New("the event was imported meanwhile")
+
 	// ErrRoomsChanged is returned if blackouts or settings of the rooms changed after the meeting
 	// was checked. Look the rooms up and check again.
 	ErrRoomsChanged = errors.New("the rooms have changed")

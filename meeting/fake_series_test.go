@@ -157,3 +157,6 @@ func dates(texts ...string) *[]clock.Time {
 	}
 	return &ts
 }
+
+// Origin is unknown to the fake: nothing in these tests is imported.
+func (s *fakeStore) Origin(context.Context, ID, int64) (*Origin, error) { return nil, nil }

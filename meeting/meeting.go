@@ -66,6 +66,8 @@ type Meeting struct {
 	// it from [Series.Sequence] before it takes the notices; it is not stored.
 	SeriesSequence int64
 
+	Origin *Origin // the event of another calendar that it comes from; nil: none, or not read
+
 	CheckIn                         CheckInWindow
 	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
 

@@ -20,6 +20,9 @@ func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 // texted what others are mailed.
 func addressed(n Notice, to []Person, by Actor) []Notice {
 	var ns []Notice
+	if by.Quiet {
+		return nil
+	}
 	seen := map[string]bool{}
 	if by.Kind == ActorUser {
 		seen[strings.ToLower(by.Email)] = true

@@ -30,6 +30,7 @@ type Series struct {
 	DefaultReminders bool
 	Visibility       Visibility
 	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
+	Origin           *Origin   // of a new series, see [Meeting.Origin]; not read
 
 	// Sequence is the SEQUENCE of the last calendar mail about the series or one of its dates,
 	// which share a UID. The store raises it before it takes such notices: see

@@ -133,7 +133,7 @@ func (e *revision) plan(ctx context.Context) error {
 	for _, m := range e.all {
 		known.starts[m.OriginalStart.UnixMicro()] = m.OriginalWall
 	}
-	terms, err := e.fields.apply(target, known, e.conf.Limits, e.at)
+	terms, err := e.fields.apply(target, known, e.fields.Import.unbounded(e.conf).Limits, e.at)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,10 @@ const planTries = 8
 
 // PreviewSeries returns what [Service.BookSeries] would save now, and writes nothing.
 func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
+	by, err := importing(by, f.Import)
+	if err != nil {
+		return nil, err
+	}
 	f.preview = true
 	c, dates, err := s.planSeries(ctx, by, f)
 	if taken, ok := errors.AsType[*SeriesConflictError](err); ok {
@@ -42,6 +46,10 @@ func (s *Service) PreviewSeries(ctx context.Context, by Actor, f SeriesFields) (
 // nothing. If a room that was free during planning is taken when the plan is saved, BookSeries
 // plans again.
 func (s *Service) BookSeries(ctx context.Context, by Actor, f SeriesFields) (*SeriesResult, error) {
+	by, err := importing(by, f.Import)
+	if err != nil {
+		return nil, err
+	}
 	return s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		c, dates, err := s.planSeries(ctx, by, f)
 		if err == nil && len(c.Create) == 0 { // all dates would be skipped
@@ -174,6 +182,7 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	if err := f.authorizeOrganizer(p.by, by.person(), known, known.rooms); err != nil {
 		return nil, nil, err
 	}
+	p.conf = f.Import.unbounded(p.conf)
 	series := &Series{Organizer: by.person(), CreatedAt: p.at}
 	terms, err := f.apply(series, known, p.conf.Limits, p.at)
 	if err != nil {
@@ -186,6 +195,12 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	var dates []*plannedDate
 	for _, d := range series.Dates() {
 		dates = append(dates, &plannedDate{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
+	}
+	if f.Import != nil {
+		series.Origin = &f.Import.Origin
+		if err := s.importedDates(ctx, series, f, dates); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := p.choose(ctx, f.Choices, clock.ZoneOrUTC(series.Timezone), dates); err != nil {
 		return nil, nil, err
@@ -212,6 +227,9 @@ func (p *planner) book(ctx context.Context, dates []*plannedDate) ([]*Meeting, e
 		plan, err := p.approvalPlan(ctx, w.terms.Rooms)
 		if err != nil {
 			return nil, err
+		}
+		if w.terms.Import != nil {
+			plan = ApprovalPlan{}
 		}
 		m := Book(w.terms, plan, p.by, p.at)
 		m.OriginalStart, m.OriginalWall = w.date.Slot.Start, w.date.Wall

@@ -21,6 +21,7 @@ type Store interface {
 	WaitStore
 	ZoneStore
 	UndoStore
+	OriginStore
 
 	CreateSite(ctx context.Context, s *Site) error
 	Site(ctx context.Context, id int64) (*Site, error)

@@ -31,7 +31,7 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	quiet := *m // whose notices are only counted
-	if s.dialect == postgres && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
+	if s.dialect == postgres && m.Origin == nil && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
 		history, err := historyRows(ctx, 0, m.TakeHistory())
 		if err != nil {
 			return err
@@ -56,6 +56,9 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 			return nil, err
 		}
 		if err := s.insertMeeting(tx, m, history); err != nil {
+			return nil, err
+		}
+		if err := s.insertOrigin(tx, m.Origin, m.ID, 0); err != nil {
 			return nil, err
 		}
 		cs = append(cs, change{m: m})

@@ -134,7 +134,10 @@ func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error
 		row.Version, row.Sequence = 1, 1
 		err := tx.Omit(clause.Associations).Create(row).Error
 		series.ID, series.Version, series.Sequence = row.ID, 1, 1
-		return err
+		if err != nil {
+			return err
+		}
+		return s.insertOrigin(tx, series.Origin, 0, series.ID)
 	}
 	now, err := take[seriesRow](forUpdate(tx).Select("version", "sequence").Where("id = ?", series.ID))
 	if err != nil {

@@ -1,0 +1,7 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func (c *cli) importCommand() *cobra.Command {
+	return group("import", "Bring in data from other programs", c.importICSCommand())
+}
