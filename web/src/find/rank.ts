@@ -41,6 +41,11 @@ export function homeOf(rooms: Room[], habits: Habits, site = 0): Place | null {
   return site ? { site, floor: '' } : null
 }
 
+/** Returns how early a room is offered: favorites (0), recent rooms (1), others (2). */
+export function preference(roomID: number, habits: Habits): number {
+  return habits.favorites.has(roomID) ? 0 : habits.recent.has(roomID) ? 1 : 2
+}
+
 /** How many seats would stay empty; a room of unknown size fits last. */
 const surplus = (r: Room, persons: number) => (r.capacity ? r.capacity - persons : 1e9)
 
@@ -49,14 +54,12 @@ const surplus = (r: Room, persons: number) => (r.capacity ? r.capacity - persons
  * that fit best, then those on the same floor. Equal rooms keep their order.
  */
 export function ranked<T>(items: T[], roomOf: (item: T) => Room, need: Need, habits: Habits, home: Place | null): T[] {
-  const latest = [...habits.recent.keys()]
-  const liked = (r: Room) => (habits.favorites.has(r.id) ? -1 : latest.includes(r.id) ? 0 : 1)
   const away = (r: Room) => Number(home !== null && r.site_id !== home.site)
   const otherFloor = (r: Room) => Number(!home?.floor || r.floor !== home.floor)
   return [...items].sort((x, y) => {
     const [a, b] = [roomOf(x), roomOf(y)]
     return (
-      away(a) - away(b) || liked(a) - liked(b) || surplus(a, need.persons) - surplus(b, need.persons) || otherFloor(a) - otherFloor(b)
+      away(a) - away(b) || preference(a.id, habits) - preference(b.id, habits) || surplus(a, need.persons) - surplus(b, need.persons) || otherFloor(a) - otherFloor(b)
     )
   })
 }

@@ -1,3 +1,5 @@
+import { myRooms } from '../find/myRooms.svelte'
+import { preference } from '../find/rank'
 import { all, api, ask, type Availability, type Suggestion } from '../lib/api/client'
 import { live } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
@@ -20,14 +22,15 @@ export class Offers {
   persons = $derived.by(() => Math.max(this.#form.f.attendees.length, this.seats ?? 0))
   byRoom = $derived.by(() => new Map((this.#found ?? []).map((a) => [a.room.id, a])))
 
-  /** All rooms: free ones first, the best fit first among those; null until loaded. */
+  /** All rooms: free ones first, among those favorites, recent rooms, and the best fit; null until loaded. */
   list = $derived.by(() => {
     if (!this.#found) return null
     const place = new Map(rooms.list.map((r, i) => [r.id, i]))
     const rank = (a: Availability) => (a.free ? (a.needs_approval ? 1 : 0) : 2)
+    const liked = (a: Availability) => (a.free ? preference(a.room.id, myRooms) : 0)
     const surplus = (a: Availability) => (!this.persons ? 0 : a.room.capacity ? a.room.capacity - this.persons : 1e9)
     return [...this.#found].sort(
-      (a, b) => rank(a) - rank(b) || (a.free ? surplus(a) - surplus(b) : 0) || place.get(a.room.id)! - place.get(b.room.id)!,
+      (a, b) => rank(a) - rank(b) || liked(a) - liked(b) || (a.free ? surplus(a) - surplus(b) : 0) || place.get(a.room.id)! - place.get(b.room.id)!,
     )
   })
 
@@ -39,6 +42,7 @@ export class Offers {
 
   constructor(form: Form) {
     this.#form = form
+    void myRooms.ready()
     // The queries that use these are sent again shortly after a change.
     $effect(() => {
       void this.#asked

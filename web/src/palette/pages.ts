@@ -16,7 +16,7 @@ export function pages(): Page[] {
   const named = day.views as Record<View, string>
   return [
     ...(Object.keys(views) as View[]).map((v) => ({ name: `${nav.rooms}: ${named[v]}`, path: views[v], icon: 'grid' as const })),
-    { name: i18n.t.find.title, path: '/find', icon: 'search' as const },
+    { name: nav.find, path: '/find', icon: 'search' as const },
     { name: nav.mine, path: '/mine', icon: 'calendar' as const },
     { name: profile.title, path: '/me', icon: 'user' as const },
     ...(session.decides ? [{ name: nav.decide, path: '/requests', icon: 'inbox' as const }] : []),

@@ -23,7 +23,7 @@ const de: typeof en = {
     lostText: 'Die Verbindung zum Server ist unterbrochen. Bis sie wieder steht, kann diese Seite veraltet sein.',
     since: (at: string) => `Stand ${at}`,
   },
-  nav: { rooms: 'Räume', mine: 'Meine Besprechungen', decide: 'Genehmigungen', admin: 'Verwaltung' },
+  nav: { rooms: 'Räume', find: 'Raum finden', mine: 'Meine Besprechungen', decide: 'Genehmigungen', admin: 'Verwaltung' },
   signIn: {
     title: 'Anmelden',
     lead: 'Räume in Sekunden buchen. Alle kommen pünktlich.',

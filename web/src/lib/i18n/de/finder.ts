@@ -16,7 +16,14 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
     details: 'Details',
   },
   find: {
-    title: 'Raum finden',
+    need: 'Was Sie brauchen',
+    anyTime: 'Beliebige Uhrzeit an diesem Tag',
+    results: 'Freie Räume',
+    nearest: 'Dann ist nichts frei. Die nächsten Zeiten:',
+    nothing: 'Kein freier Raum. Ändern Sie Zeit, Größe oder Ausstattung.',
+    count: (n) => (n === 1 ? '1 Vorschlag' : `${n} Vorschläge`),
+    favorite: (room) => `Favorit: ${room}`,
+    favoritesOnly: 'Favoriten',
     freeDates: (free, all) => `An ${free} von ${all} Terminen frei`,
     why: {
       favorite: 'Ihr Favorit',

@@ -21,7 +21,7 @@ export default {
     lostText: 'The connection to the server was lost. Until it is back, this page may be out of date.',
     since: (at: string) => `as of ${at}`,
   },
-  nav: { rooms: 'Rooms', mine: 'My meetings', decide: 'Approvals', admin: 'Admin' },
+  nav: { rooms: 'Rooms', find: 'Find a room', mine: 'My meetings', decide: 'Approvals', admin: 'Admin' },
   signIn: {
     title: 'Sign in',
     lead: 'Book a room in seconds. Everyone arrives on time.',

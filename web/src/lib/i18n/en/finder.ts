@@ -14,7 +14,14 @@ export default {
     details: 'Details',
   },
   find: {
-    title: 'Find a room',
+    need: 'What you need',
+    anyTime: 'Any time that day',
+    results: 'Free rooms',
+    nearest: 'Nothing is free then. The nearest times:',
+    nothing: 'No free room. Change the time, the size or the features.',
+    count: (n: number) => (n === 1 ? '1 suggestion' : `${n} suggestions`),
+    favorite: (room: string) => `Favorite: ${room}`,
+    favoritesOnly: 'Favorites',
     freeDates: (free: number, all: number) => `Free on ${free} of ${all} dates`,
     why: {
       favorite: 'Your favorite',

@@ -23,7 +23,7 @@ const zh: typeof en = {
     lostText: '与服务器的连接已断开。恢复之前，页面内容可能不是最新的。',
     since: (at: string) => `截至 ${at}`,
   },
-  nav: { rooms: '会议室', mine: '我的会议', decide: '审批', admin: '管理' },
+  nav: { rooms: '会议室', find: '查找会议室', mine: '我的会议', decide: '审批', admin: '管理' },
   signIn: {
     title: '登录',
     lead: '几秒钟订好会议室，人人准时到场。',

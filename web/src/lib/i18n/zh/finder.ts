@@ -16,7 +16,14 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
     details: '详情',
   },
   find: {
-    title: '查找会议室',
+    need: '您的需求',
+    anyTime: '当天任意时间',
+    results: '空闲会议室',
+    nearest: '该时间没有空闲。最近的时间：',
+    nothing: '没有空闲的会议室。请更改时间、大小或设备。',
+    count: (n) => `${n}个建议`,
+    favorite: (room) => `收藏：${room}`,
+    favoritesOnly: '收藏',
     freeDates: (free, all) => `${all}个日期中有${free}个可用`,
     why: {
       favorite: '您的收藏',
