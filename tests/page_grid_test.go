@@ -215,7 +215,7 @@ func held(t *testing.T, c *testenv.Client, id, room int64, start, end time.Time)
 // every change has a way back; and another browser sees it at once.
 func TestPageGridMouse(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
 	date := quietDay()
@@ -245,7 +245,7 @@ func TestPageGridMouse(t *testing.T) {
 	held(t, alan, m.ID, meitner.ID, hour("10:00"), hour("12:30"))
 	other.await("%s.ariaLabel.includes('12:30')", shown("Elastic"))
 	b.press("Undo")
-	b.told("Moved back")
+	b.told("Change undone")
 	held(t, alan, m.ID, meitner.ID, hour("10:00"), hour("11:00"))
 
 	// Its start.

@@ -43,6 +43,12 @@ func demonstration(t *testing.T) *testenv.ServerInstance {
 	return demonstrationWith(t, testenv.Config{})
 }
 
+// undoable is a demonstration with enough time for a test to undo changes.
+func undoable(t *testing.T) *testenv.ServerInstance {
+	t.Helper()
+	return demonstrationWith(t, testenv.Config{Env: []string{"PUNCTUAL_BOOKING_UNDO=5m"}})
+}
+
 func demonstrationWith(t *testing.T, c testenv.Config) *testenv.ServerInstance {
 	t.Helper()
 	server := testenv.PrepareServer(t, c)
@@ -380,7 +386,7 @@ func quietDay() string { return monday(3).Format(time.DateOnly) }
 // when it cannot be.
 func TestPageBooks(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
 	turing := ada.NewRoom(t, "Curie", map[string]any{"timezone": "Europe/Berlin", "capacity": 6})
@@ -447,7 +453,7 @@ func TestPageBooks(t *testing.T) {
 	b.await("!document.querySelector('dialog[open]')")
 	mistake := find(t, alan, "Not after all")
 	b.press("Undo")
-	b.told("Meeting canceled")
+	b.told("Change undone")
 	if got := alan.Meeting(t, mistake.ID); got.Status != "cancelled" {
 		t.Errorf("what was taken back is %s, want cancelled", got.Status)
 	}
@@ -460,7 +466,7 @@ func TestPageBooks(t *testing.T) {
 		t.Errorf("moved to %v, want %v", got, want)
 	}
 	b.press("Undo")
-	b.told("Moved back")
+	b.told("Change undone")
 	if got := alan.Meeting(t, m.ID).Start; !got.Equal(m.Start) {
 		t.Errorf("moved back to %v, want %v", got, m.Start)
 	}

@@ -1,7 +1,6 @@
 import { i18n } from '../lib/i18n/index.svelte'
 import { mayEdit, mayExtend } from '../lib/requests.svelte'
 import { titleOf } from '../meeting/title'
-import { undo } from '../meeting/undo'
 import { walk, type Place } from './cursor'
 import { day } from './day.svelte'
 import type { GridFocus } from './gridFocus.svelte'
@@ -42,7 +41,6 @@ export class GridKeys {
 
   /** Runs the action of a key at a position, if the key does not move the cursor. */
   #action(e: KeyboardEvent, { room, stop, index }: Place): (() => void) | undefined {
-    if (e.key === 'z' && (e.ctrlKey || e.metaKey)) return undo
     if (modified(e)) return undefined
     const planner = this.#planner
     const press = e.key === 'Enter' || e.key === ' '

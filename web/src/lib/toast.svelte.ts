@@ -3,6 +3,8 @@ export interface Toast {
   text: string
   tone: 'good' | 'bad'
   action?: { label: string; run: () => void }
+  /** How many milliseconds the action is offered; undefined: as long as the message is shown. */
+  offered?: number
 }
 
 class Toasts {
@@ -11,11 +13,11 @@ class Toasts {
   #timers = new Map<number, { left: number; since: number; timer?: ReturnType<typeof setTimeout> }>()
   #held = false
 
-  /** Shows a short message for 5 seconds, or 9 if it offers an action or reports an error. */
-  show(text: string, tone: Toast['tone'] = 'good', action?: Toast['action']) {
+  /** Shows a short message for 5 seconds, or 9 if it reports an error or offers an action, or as long as that is offered. */
+  show(text: string, tone: Toast['tone'] = 'good', action?: Toast['action'], offered?: number) {
     const id = ++this.#last
-    this.list = [...this.list.slice(-2), { id, text, tone, action }]
-    this.#timers.set(id, { left: action || tone === 'bad' ? 9000 : 5000, since: 0 })
+    this.list = [...this.list.slice(-2), { id, text, tone, action, offered }]
+    this.#timers.set(id, { left: offered ?? (action || tone === 'bad' ? 9000 : 5000), since: 0 })
     if (!this.#held) this.#start(id)
   }
 

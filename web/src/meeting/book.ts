@@ -1,9 +1,5 @@
 import { api, ask, idempotencyKey, Problem, type Meeting } from '../lib/api/client'
-import { i18n } from '../lib/i18n/index.svelte'
-import { describe } from '../lib/i18n/problem'
-import { toasts } from '../lib/toast.svelte'
 import { booking } from './booking.svelte'
-import { remember, undo } from './undo'
 
 /** What is booked without the form. */
 export interface Order {
@@ -23,16 +19,9 @@ export async function book(order: Order, key = idempotencyKey()): Promise<Meetin
   return made
 }
 
-/** Reports a booking, with an undo. `then` runs after it was undone. */
-export function announce(made: Meeting, text: string, then?: () => void) {
-  remember(() => takeBack(made).then(then, (err) => toasts.show(describe(err), 'bad')))
-  toasts.show(text, 'good', { label: i18n.t.day.undo, run: undo })
-}
-
 /** Cancels a new booking; one that has started ends. */
 export async function takeBack(made: Meeting) {
   const call = { params: { path: { id: made.id } }, headers: { 'Idempotency-Key': idempotencyKey() } }
   const started = Date.parse(made.start) <= Date.now()
   booking.changed(await ask(started ? api.POST('/meetings/{id}/end', call) : api.POST('/meetings/{id}/cancel', { ...call, body: {} })))
-  toasts.show(i18n.t.meeting.cancelled)
 }

@@ -4,7 +4,7 @@ import { i18n } from '../lib/i18n/index.svelte'
 import { toasts } from '../lib/toast.svelte'
 import { booking } from './booking.svelte'
 import { explain } from './reasons'
-import { remember, undo } from './undo'
+import { report } from './undo'
 
 interface Target {
   start: string
@@ -21,7 +21,7 @@ interface Picture {
 /**
  * Moves a meeting to other times or rooms, and shows its new time in the zone. A running meeting
  * is extended. The picture changes immediately. If the server rejects the change, the picture is restored and
- * a toast shows why. A move can be undone, an extension cannot: an earlier end would end the meeting.
+ * a toast shows why.
  */
 export async function move(m: GridMeeting, to: Target, zone: string, picture?: Picture): Promise<Meeting | undefined> {
   const goesOn = m.status === 'in_progress'
@@ -31,23 +31,11 @@ export async function move(m: GridMeeting, to: Target, zone: string, picture?: P
     const asked = saved.pending_change
     const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, zone)
     const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : m.series_id ? i18n.t.day.movedDate : i18n.t.day.moved
-    remember(goesOn ? undefined : () => back(m, saved, zone, picture))
-    toasts.show(`${text}: ${when}`, 'good', goesOn ? undefined : { label: i18n.t.day.undo, run: undo })
+    report(`${text}: ${when}`, [saved])
     return saved
   } catch (err) {
     refuse(m, err, zone, picture)
     return undefined
-  }
-}
-
-async function back(m: GridMeeting, saved: Meeting, zone: string, picture?: Picture) {
-  const to = { room_ids: m.room_ids, start: m.start, end: m.end }
-  if (!saved.pending_change) picture?.put({ ...saved, ...to })
-  try {
-    await change(saved, to)
-    toasts.show(i18n.t.day.undone)
-  } catch (err) {
-    refuse(saved, err, zone, picture)
   }
 }
 

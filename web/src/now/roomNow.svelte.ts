@@ -7,7 +7,8 @@ import { describe } from '../lib/i18n/problem'
 import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
 import { filters } from '../day/filters.svelte'
-import { announce, book, takeBack } from '../meeting/book'
+import { book, takeBack } from '../meeting/book'
+import { report } from '../meeting/undo'
 import { booking } from '../meeting/booking.svelte'
 import { myRooms } from '../find/myRooms.svelte'
 import { homeOf, ranked, reasonsFor, type Why } from '../find/rank'
@@ -101,7 +102,7 @@ class RoomNow {
 
   #booked(made: Meeting) {
     this.made = made
-    announce(made, i18n.t.now.booked(rooms.name(made.room_ids[0]!), time(made.end, rooms.zoneOf(made))), () => this.close())
+    report(i18n.t.now.booked(rooms.name(made.room_ids[0]!), time(made.end, rooms.zoneOf(made))), [made], () => this.close())
   }
 
   /** Sets the length: of the booking, or of what is offered. */
