@@ -133,7 +133,7 @@ func (m *Meeting) occupancies(rooms []*Room) []Occupancy {
 }
 
 // keeping applies the meeting's earlier buffers to new occupancies, because the buffers of its
-// rooms may have grown over its neighbors since. If the start stays, so does the buffer before it.
+// rooms may have grown over its neighbors since. If the start stays, the buffer before it stays too.
 // If the end is no later, the buffer after it does not grow.
 func (m *Meeting) keeping(os []Occupancy, slot clock.Slot) []Occupancy {
 	if m == nil || !m.Slot.Start.Equal(slot.Start) {

@@ -125,7 +125,7 @@ type Notice struct {
 	Facts     Facts
 
 	about    *Meeting // for a notice of a series: the meeting that it is filed under
-	occasion string   // tells notices of this kind about one meeting apart; part of DedupeKey
+	occasion string   // distinguishes notices of this kind about one meeting; part of DedupeKey
 }
 
 // NoticeKind is the value of X-Punctual-Kind.

@@ -22,7 +22,7 @@ func TestDoor(t *testing.T) {
 		admin := server.Admin(t)
 		mona, max, alice := admin.NewUser(t, "Mona", "manager"), admin.NewUser(t, "Max", "manager"), admin.NewUser(t, "Alice", "member")
 		asks := with{"approval": with{"required": true, "approver_ids": []int64{mona.User.ID}}}
-		room := admin.NewRoom(t, "Turing", with{"policy": with{"step": "1m"}})
+		room := admin.NewRoom(t, "Turing", with{"timezone": noon(t).String(), "policy": with{"step": "1m"}})
 		other, asked := admin.NewRoom(t, "Other"), admin.NewRoom(t, "Asked", asks)
 
 		type door struct {
