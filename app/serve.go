@@ -116,6 +116,7 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.consumer.Run(ctx) })
 		g.Go(func() error { return a.pusher.Run(ctx) })
 		g.Go(func() error { return a.metrics.lateness.Run(ctx) })
+		g.Go(func() error { return a.addUpDays(ctx) })
 		g.Go(func() error { return a.trimAudit(ctx) })
 		g.Go(func() error { return a.trimNotifications(ctx) })
 		g.Go(func() error { return a.trimPastChanges(ctx) })

@@ -113,15 +113,20 @@ func (s *Store) Busy(ctx context.Context, rooms []int64, span clock.Slot, at tim
 // roomSlot is what one meeting takes of a room, in microseconds.
 type roomSlot struct{ room, start, end micros }
 
-// micros is scanned without reflection, which takes longer than reading the row.
+// micros is an instant, scanned without reflection, which takes longer than reading the row. NULL is 0.
 type micros int64
 
 func (m *micros) Scan(v any) error {
-	n, ok := v.(int64)
-	if !ok {
-		return fmt.Errorf("%T instead of a number", v)
+	switch v := v.(type) {
+	case int64:
+		*m = micros(v)
+	case time.Time:
+		*m = micros(v.UnixMicro())
+	case nil:
+		*m = 0
+	default:
+		return fmt.Errorf("%T instead of an instant", v)
 	}
-	*m = micros(n)
 	return nil
 }
 

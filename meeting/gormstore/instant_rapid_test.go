@@ -345,7 +345,7 @@ func (s *tale) compare() {
 func (s *tale) use(q report.Query) report.RoomUse {
 	s.Helper()
 	q.Group = report.ByRoom
-	use, err := s.store.RoomUse(s.Context(), q, nil, s.clock)
+	use, err := s.store.RoomUse(s.Context(), q, s.clock)
 	i := slices.IndexFunc(use, func(u report.RoomUse) bool { return u.ID == s.room.ID })
 	if err != nil || i < 0 {
 		s.same("error", err, nil, err)

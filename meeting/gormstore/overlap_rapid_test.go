@@ -117,7 +117,7 @@ func TestSpans_agreeWithReference(t *testing.T) {
 				want[room] = to.Sub(from)
 			}
 			for _, siteID := range []int64{0, site.ID} {
-				used, err := f.store.RoomUse(f.Context(), report.Query{Group: report.ByRoom, Span: span, SiteID: siteID}, nil, now)
+				used, err := f.store.RoomUse(f.Context(), report.Query{Group: report.ByRoom, Span: span, SiteID: siteID}, now)
 				if err != nil {
 					t.Fatal(err)
 				}

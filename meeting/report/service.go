@@ -32,14 +32,14 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 	if q.Span, err = spanOf(q.Span, at); err != nil {
 		return nil, nil, q.Span, err
 	}
-	rooms, err := s.store.ReportedRooms(ctx, q.SiteID)
+	q.Zone = s.timezone()
+	rooms, err := s.store.ReportedRooms(ctx, q.SiteID, q.Group == ByRoom)
 	if err != nil {
 		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
 	}
-	open := &openings{span: q.Span, inForce: s.timezone(), known: map[opening]map[string]time.Duration{}}
-	var days []ZoneDay
+	open := &openings{span: q.Span, inForce: q.Zone, known: map[opening]map[string]time.Duration{}}
 	if q.Group == ByDay || q.Group == ByHour {
-		days = zoneDays(q.Span, zonesOf(rooms), open.inForce)
+		days := zoneDays(q.Span, zonesOf(rooms), open.inForce)
 		if q.Group == ByHour {
 			days = zoneHours(days, open.inForce)
 		}
@@ -48,7 +48,7 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 			open.days[d.Zone] = append(open.days[d.Zone], d)
 		}
 	}
-	used, err := s.store.RoomUse(ctx, q, days, at)
+	used, err := s.store.RoomUse(ctx, q, at)
 	if err != nil {
 		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
 	}
@@ -57,6 +57,17 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 		total.add(u)
 	}
 	return groups, total, q.Span, nil
+}
+
+// AddUpDays adds up days, so that reports read sums instead of meetings, until none is left.
+func (s *Service) AddUpDays(ctx context.Context) error {
+	for more := true; more; {
+		var err error
+		if more, err = s.store.AddUpDays(ctx, s.timezone(), s.now().UTC().Truncate(time.Microsecond)); err != nil {
+			return fmt.Errorf("add up days for reports: %w", err)
+		}
+	}
+	return nil
 }
 
 // Punctuality returns how late the meetings of a span were started and ended by their jobs; see

@@ -11,13 +11,17 @@ import (
 // Store is the persistence that reports need. It never reveals what a meeting is about.
 type Store interface {
 	// ReportedRooms returns all rooms of a site, or of all sites if it is 0, by name, then ID. It
-	// includes deleted rooms. Their Zone is empty if neither room nor site has one.
-	ReportedRooms(ctx context.Context, siteID int64) ([]Room, error)
+	// includes deleted rooms. Their Zone is empty if neither room nor site has one. Unless each is set,
+	// rooms of a site with the same rules are returned as one, and Room.Alike counts the others.
+	ReportedRooms(ctx context.Context, siteID int64, each bool) ([]Room, error)
 	// RoomUse aggregates the meetings that touch q's span by its grouping, with their status at an
 	// instant. A meeting is counted where it begins, or at the start of the span if it began
-	// before. Days and hours are those of the rooms' zones, cut to the span, in order for each
-	// zone; groups of rooms need none.
-	RoomUse(ctx context.Context, q Query, days []ZoneDay, at time.Time) ([]RoomUse, error)
+	// before. Days and hours are those of the rooms' zones.
+	RoomUse(ctx context.Context, q Query, at time.Time) ([]RoomUse, error)
+	// AddUpDays adds up some of the days that reports read, as they are at an instant; zone is that of
+	// rooms for which none is named. It reports whether there are more. Reports are right without it,
+	// but slower.
+	AddUpDays(ctx context.Context, zone string, at time.Time) (more bool, err error)
 	// Punctuality returns how late meetings of span were started, and how late those were ended
 	// that ran to their end. It counts how many are within each bound, and how many are beyond the
 	// last.
@@ -29,6 +33,9 @@ type Query struct {
 	Group  Grouping
 	Span   clock.Slot
 	SiteID int64 // only rooms of this site; 0: all rooms
+
+	// Zone of rooms for which none is named. The service sets it.
+	Zone string
 
 	// Private counts the persons of private meetings as well. The service sets it for admins.
 	Private bool
@@ -43,6 +50,7 @@ type Room struct {
 	Zone     string
 	Policy   *policy.Policy // the same for all rooms with the same one
 	Bookable bool           // active, and not deleted
+	Alike    int            // further rooms that differ only by name; see [Store.ReportedRooms]
 }
 
 // ZoneDay is a day in a zone, or the part of one that a report covers.

@@ -64,22 +64,36 @@ func (u *Utilization) add(o *Utilization) {
 	u.SeatedMeetings += o.SeatedMeetings
 }
 
+// LocalDay is a day by the clocks of a zone.
+type LocalDay struct {
+	Date string // YYYY-MM-DD
+	Slot clock.Slot
+}
+
+// LocalDays returns the days that span touches in a zone.
+func LocalDays(span clock.Slot, loc *time.Location) []LocalDay {
+	var days []LocalDay
+	y, mo, d := span.Start.In(loc).Date()
+	day := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
+	for ; ; day = day.AddDate(0, 0, 1) {
+		slot := clock.Slot{Start: clock.InstantOrChange(day, loc), End: clock.InstantOrChange(day.AddDate(0, 0, 1), loc)}
+		if !slot.Start.Before(span.End) {
+			return days
+		}
+		if slot.Overlaps(span) {
+			days = append(days, LocalDay{Date: day.Format(time.DateOnly), Slot: slot})
+		}
+	}
+}
+
 // zoneDays returns the days that span touches in each of the zones, cut to it. inForce replaces
 // empty zones.
 func zoneDays(span clock.Slot, zones []string, inForce string) []ZoneDay {
 	var days []ZoneDay
 	for _, name := range zones {
-		loc := clock.ZoneOrUTC(cmp.Or(name, inForce))
-		y, mo, d := span.Start.In(loc).Date()
-		day := time.Date(y, mo, d, 0, 0, 0, 0, time.UTC) // a date, not an instant
-		for ; ; day = day.AddDate(0, 0, 1) {
-			whole := clock.Slot{Start: clock.InstantOrChange(day, loc), End: clock.InstantOrChange(day.AddDate(0, 0, 1), loc)}
-			if !whole.Start.Before(span.End) {
-				break
-			}
-			if part, ok := whole.Intersect(span); ok {
-				days = append(days, ZoneDay{Zone: name, Day: day.Format(time.DateOnly), Slot: part})
-			}
+		for _, d := range LocalDays(span, clock.ZoneOrUTC(cmp.Or(name, inForce))) {
+			part, _ := d.Slot.Intersect(span)
+			days = append(days, ZoneDay{Zone: name, Day: d.Date, Slot: part})
 		}
 	}
 	return days
@@ -90,19 +104,26 @@ func HourOfWeek(t time.Time) string {
 	return fmt.Sprintf("%d %02d", (int(t.Weekday())+6)%7+1, t.Hour())
 }
 
+// LocalHours returns the hours of the clock within a slot, the first and the last cut to it.
+func LocalHours(slot clock.Slot, loc *time.Location) []clock.Slot {
+	var hours []clock.Slot
+	for t := slot.Start; t.Before(slot.End); {
+		local := t.In(loc)
+		next := t.Add(time.Hour - time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond()))
+		next = clock.Earlier(next, slot.End)
+		hours = append(hours, clock.Slot{Start: t, End: next})
+		t = next
+	}
+	return hours
+}
+
 // zoneHours splits days into hours by the local clock.
 func zoneHours(days []ZoneDay, inForce string) []ZoneDay {
 	var hours []ZoneDay
 	for _, d := range days {
 		loc := clock.ZoneOrUTC(cmp.Or(d.Zone, inForce))
-		for t := d.Slot.Start; t.Before(d.Slot.End); {
-			local := t.In(loc)
-			next := t.Add(time.Hour - time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond()))
-			if d.Slot.End.Before(next) {
-				next = d.Slot.End
-			}
-			hours = append(hours, ZoneDay{Zone: d.Zone, Day: HourOfWeek(local), Slot: clock.Slot{Start: t, End: next}})
-			t = next
+		for _, h := range LocalHours(d.Slot, loc) {
+			hours = append(hours, ZoneDay{Zone: d.Zone, Day: HourOfWeek(h.Start.In(loc)), Slot: h})
 		}
 	}
 	return hours
@@ -189,7 +210,7 @@ func utilization(group Grouping, rooms []Room, used []RoomUse, open *openings) [
 		}
 		for day, d := range open.of(r) {
 			g := at(u.ID, day)
-			g.Open += d
+			g.Open += d * time.Duration(1+r.Alike)
 			g.Name, g.SiteID, g.SiteName = u.Name, u.SiteID, u.SiteName
 		}
 	}

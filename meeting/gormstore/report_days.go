@@ -1,0 +1,378 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"punctual/meeting/clock"
+	"punctual/meeting/report"
+)
+
+// reportDayRow is the use of the rooms of a place on a day.
+type reportDayRow struct {
+	StartsAt   time.Time `gorm:"primaryKey"`
+	SiteID     int64     `gorm:"primaryKey;autoIncrement:false"`
+	Zone       string    `gorm:"primaryKey"`
+	EndsAt     time.Time
+	ValidFrom  time.Time
+	ValidUntil time.Time // it holds before
+	Hours      []byte    // see appendSums
+	Rooms      []byte
+}
+
+func (reportDayRow) TableName() string { return "report_days" }
+
+// placeDay is a day of the rooms of a place.
+type placeDay struct {
+	place
+	*zoneDay
+}
+
+// zoneDay is a day in a zone.
+type zoneDay struct {
+	interval
+	Date  string
+	loc   *time.Location
+	known []interval // of hours
+}
+
+func (d *zoneDay) hours() []interval {
+	if d.known == nil {
+		for _, h := range report.LocalHours(d.slot(), d.loc) {
+			d.known = append(d.known, intervalOf(h))
+		}
+	}
+	return d.known
+}
+
+// inForceMark distinguishes rooms for which no zone is named. If the installation's zone changes, they
+// have other days than before, and are not mixed with rooms that name the same zone.
+const inForceMark = "*"
+
+func inForceIn(p place, inForce string) place {
+	if p.zone == "" {
+		p.zone = inForceMark + inForce
+	}
+	return p
+}
+
+var getPlaces = write(`SELECT COALESCE(r.site_id, 0), CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END
+	FROM (SELECT DISTINCT site_id, timezone FROM rooms) AS r LEFT JOIN sites s ON s.id = r.site_id
+	WHERE CAST($1 AS bigint) IN (0, r.site_id)`)
+
+// placeDays are the days that a span touches in the zones of rooms, of a site or of all (0); inForce is
+// the zone of rooms for which none is named.
+func (s *Store) placeDays(tx *gorm.DB, siteID int64, inForce string, span clock.Slot) ([]*placeDay, error) {
+	var days []*placeDay
+	inZone := map[string][]*zoneDay{}
+	seen := map[place]bool{}
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var p place
+		if err := rows.Scan(&p.site, &p.zone); err != nil {
+			return err
+		}
+		p = inForceIn(p, inForce)
+		if seen[p] {
+			return nil
+		}
+		seen[p] = true
+		if inZone[p.zone] == nil {
+			loc := clock.ZoneOrUTC(strings.TrimPrefix(p.zone, inForceMark))
+			for _, d := range report.LocalDays(span, loc) {
+				inZone[p.zone] = append(inZone[p.zone], &zoneDay{interval: intervalOf(d.Slot), Date: d.Date, loc: loc})
+			}
+		}
+		for _, d := range inZone[p.zone] {
+			days = append(days, &placeDay{place: p, zoneDay: d})
+		}
+		return nil
+	}, getPlaces, siteID)
+	return days, err
+}
+
+// Marks of a span ($1, $2) by site.
+var getMarks = write(`SELECT COALESCE(k.site_id, r.site_id, 0), k.starts_at, k.ends_at
+	FROM report_marks k LEFT JOIN rooms r ON r.id = k.room_id
+	WHERE k.starts_at < $2 AND k.ends_at > $1 LIMIT ` + fmt.Sprint(maxMarks+1))
+
+// maxMarks is how many marks a report looks at. If there are more, it reads no stored days.
+const maxMarks = 1000
+
+// storedDays are the days within a span that hold at an instant, of a site or of all (0).
+func (s *Store) storedDays(tx *gorm.DB, q report.Query, at time.Time) (map[place]map[micros]*reportDayRow, error) {
+	marks := map[int64][]interval{} // by site
+	n := 0
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var site int64
+		var of clock.Slot
+		err := rows.Scan(&site, &of.Start, &of.End)
+		marks[site] = append(marks[site], intervalOf(of))
+		n++
+		return err
+	}, getMarks, micro(q.Span.Start.AddDate(0, 0, -2)), micro(q.Span.End.AddDate(0, 0, 2))) // whole days
+	if err != nil || n > maxMarks {
+		return nil, err
+	}
+	sums := "hours"
+	if q.Group == report.ByRoom {
+		sums = "rooms"
+	}
+	db := tx.Select("starts_at", "site_id", "zone", "ends_at", sums).
+		Where("starts_at > ? AND starts_at < ? AND valid_from <= ? AND valid_until > ?", micro(q.Span.Start.AddDate(0, 0, -2)), micro(q.Span.End), micro(at), micro(at))
+	if q.SiteID != 0 {
+		db = db.Where("site_id = ?", q.SiteID)
+	}
+	var rows []*reportDayRow
+	if err := db.Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	found := map[place]map[micros]*reportDayRow{}
+	for _, r := range rows {
+		day := intervalOf(clock.Slot{Start: r.StartsAt, End: r.EndsAt})
+		if slices.ContainsFunc(marks[r.SiteID], func(m interval) bool { return m.from < day.to && day.from < m.to }) {
+			continue
+		}
+		p := place{r.SiteID, r.Zone}
+		if found[p] == nil {
+			found[p] = map[micros]*reportDayRow{}
+		}
+		found[p][day.from] = r
+	}
+	return found, nil
+}
+
+func (s *Store) RoomUse(ctx context.Context, q report.Query, at time.Time) ([]report.RoomUse, error) {
+	r := &useReport{Query: q, span: intervalOf(q.Span), sums: map[useKey]*sums{}}
+	err := s.snapshot(ctx, true, func(tx *gorm.DB) error {
+		days, err := s.placeDays(tx, q.SiteID, q.Zone, q.Span)
+		if err != nil {
+			return err
+		}
+		stored, err := s.storedDays(tx, q, at)
+		if err != nil {
+			return err
+		}
+		var others []*placeDay
+		for _, d := range days {
+			if row := stored[d.place][d.from]; row != nil && micros(row.EndsAt.UnixMicro()) == d.to {
+				switch done, err := r.addStored(d, d.cut(r.span), row); {
+				case err != nil:
+					return err
+				case done:
+					continue
+				}
+			}
+			others = append(others, d)
+		}
+		return s.addUp(tx, others, r.span, q.Zone, at, r.add)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("use of rooms: %w", err)
+	}
+	return r.all(), nil
+}
+
+// fewSites is up to how many sites of a day are read one by one. It takes as long as reading all sites
+// of an organization with twenty.
+const fewSites = 4
+
+// addUp reads the meetings of days within a span, as they are at an instant.
+func (s *Store) addUp(tx *gorm.DB, days []*placeDay, span interval, inForce string, at time.Time, each func(*placeDay, *dayUse)) error {
+	byDate := map[string][]*placeDay{}
+	for _, d := range days {
+		byDate[d.Date] = append(byDate[d.Date], d)
+	}
+	for _, of := range byDate {
+		whole := interval{forever, 0}
+		uses := map[place]*dayUse{}
+		sites := map[int64]bool{}
+		for _, d := range of {
+			use := newDayUse(d.cut(span), d.loc)
+			whole = interval{min(whole.from, use.from), max(whole.to, use.to)}
+			uses[d.place] = use
+			sites[d.site] = true
+		}
+		if sites[0] || len(sites) > fewSites {
+			sites = map[int64]bool{0: true} // all
+		}
+		for site := range sites {
+			err := s.usedRooms(tx, whole.slot(), site, at, func(m *usedRoom) {
+				if use := uses[inForceIn(m.place, inForce)]; use != nil {
+					use.add(m, micros(at.UnixMicro()))
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, d := range of {
+			each(d, uses[d.place])
+		}
+	}
+	return nil
+}
+
+// snapshot runs f in a transaction in which all statements see the same.
+func (s *Store) snapshot(ctx context.Context, readOnly bool, f func(tx *gorm.DB) error) error {
+	o := &sql.TxOptions{ReadOnly: readOnly}
+	if s.dialect == postgres {
+		o.Isolation = sql.LevelRepeatableRead
+	}
+	return patiently(ctx, func() error { return s.db.WithContext(ctx).Transaction(f, o) })
+}
+
+// Days are added up that begin at most this many days before or after now.
+const addedUpDays = 400
+
+// How much AddUpDays does in one transaction: on SQLite others wait for it.
+const (
+	marksAtOnce = 500
+	datesAtOnce = 20
+	rowsAtOnce  = 1500
+)
+
+// unsettled is how long AddUpDays leaves a day alone that the clock was about to change.
+const unsettled = 10 * time.Minute
+
+// Days that marks touch, of rooms or of whole sites.
+var (
+	getOldestMarks = write(`SELECT k.id, COALESCE(k.site_id, r.site_id, 0), k.starts_at, k.ends_at
+		FROM report_marks k LEFT JOIN rooms r ON r.id = k.room_id ORDER BY k.id LIMIT ` + fmt.Sprint(marksAtOnce))
+	deleteMarkedDays = write(`DELETE FROM report_days WHERE (starts_at, site_id, zone) IN (SELECT d.starts_at, d.site_id, d.zone
+		FROM {rows $1: site_id bigint, from_at timestamptz, to_at timestamptz} {sqlite: CROSS} JOIN report_days d
+		ON d.starts_at > x.from_at - {postgres: interval '2 days'}{sqlite: 172800000000} AND d.starts_at < x.to_at AND d.ends_at > x.from_at AND d.site_id = x.site_id)`)
+	deleteMarks    = write(`DELETE FROM report_marks WHERE id IN ({postgres: SELECT unnest(CAST($1 AS bigint[]))}{sqlite: SELECT value FROM json_each($1)})`)
+	getMeetingSpan = write(`SELECT min(starts_at), max(starts_at) FROM meetings`)
+	lockReportDays = write(`{postgres: LOCK TABLE report_days IN SHARE ROW EXCLUSIVE MODE}{sqlite: SELECT 1}`)
+)
+
+// AddUpDays first removes days that marks touch, with the marks, and then adds up days that are missing.
+// It sees the database as of one instant. A change that it does not see yet leaves a mark that it does
+// not remove. The lock makes sure that it sees all days that others have added up.
+func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time) (more bool, err error) {
+	err = s.snapshot(ctx, false, func(tx *gorm.DB) error {
+		if _, err := s.exec(tx, lockReportDays); err != nil { // before the first look at a table: the snapshot is taken then
+			return err
+		}
+		n, err := s.removeMarked(tx)
+		if more = n == marksAtOnce; err != nil || more {
+			return err
+		}
+		more, err = s.addMissing(tx, zone, at)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("add up days: %w", err)
+	}
+	return more, nil
+}
+
+func (s *Store) removeMarked(tx *gorm.DB) (int, error) {
+	var ids []int64
+	var touched []row
+	err := s.query(tx, func(rows *sql.Rows) error {
+		var id, site int64
+		var of clock.Slot
+		err := rows.Scan(&id, &site, &of.Start, &of.End)
+		ids = append(ids, id)
+		touched = append(touched, row{"site_id": site, "from_at": s.dialect.instant(of.Start), "to_at": s.dialect.instant(of.End)})
+		return err
+	}, getOldestMarks)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	if _, err := s.exec(tx, deleteMarkedDays, table(touched)); err != nil {
+		return 0, err
+	}
+	_, err = s.exec(tx, deleteMarks, s.ids(ids...))
+	return len(ids), err
+}
+
+// addMissing adds up days that are not stored, or that the clock has changed since. It leaves out today,
+// which changes all the time.
+func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (more bool, err error) {
+	span, err := s.addedUpSpan(tx, at)
+	if err != nil || span.Empty() {
+		return false, err
+	}
+	days, err := s.placeDays(tx, 0, inForce, span)
+	if err != nil {
+		return false, err
+	}
+	var stored []*reportDayRow
+	err = tx.Select("starts_at", "site_id", "zone", "ends_at").Where("valid_until > ? OR valid_from > ?", micro(at), micro(at.Add(-unsettled))).Find(&stored).Error
+	if err != nil {
+		return false, err
+	}
+	type key struct {
+		place
+		interval
+	}
+	known := map[key]bool{}
+	for _, r := range stored {
+		known[key{place{r.SiteID, r.Zone}, intervalOf(clock.Slot{Start: r.StartsAt, End: r.EndsAt})}] = true
+	}
+	now := micros(at.UnixMicro())
+	missing := map[string][]*placeDay{}
+	for _, d := range days {
+		if today := d.from <= now && now < d.to; !today && !known[key{d.place, d.interval}] {
+			missing[d.Date] = append(missing[d.Date], d)
+		}
+	}
+	var rows []*reportDayRow
+	n := 0
+	for _, date := range slices.Sorted(maps.Keys(missing)) {
+		if n >= rowsAtOnce || len(rows) >= datesAtOnce*len(missing[date]) {
+			more = true
+			break
+		}
+		err := s.addUp(tx, missing[date], interval{0, forever}, inForce, at, func(d *placeDay, use *dayUse) {
+			rows = append(rows, use.row(d, at))
+			n += len(use.rooms)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	if len(rows) == 0 {
+		return false, nil
+	}
+	return more, tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, 100).Error
+}
+
+// addedUpSpan is the time of all meetings, as far as their days are added up.
+func (s *Store) addedUpSpan(tx *gorm.DB, at time.Time) (clock.Slot, error) {
+	var all interval
+	err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&all.from, &all.to) }, getMeetingSpan)
+	span := all.slot()
+	return clock.Slot{
+		Start: clock.Later(span.Start, at.AddDate(0, 0, -addedUpDays)),
+		End:   clock.Earlier(span.End.Add(time.Microsecond), at.AddDate(0, 0, addedUpDays)),
+	}, err
+}
+
+// row is the day as it is stored.
+func (d *dayUse) row(of *placeDay, at time.Time) *reportDayRow {
+	slot, valid := of.slot(), interval{micros(at.UnixMicro()), min(d.validUntil, lastInstant)}.slot()
+	r := &reportDayRow{StartsAt: slot.Start, SiteID: of.site, Zone: of.zone, EndsAt: slot.End, ValidFrom: valid.Start, ValidUntil: valid.End, Hours: []byte{}, Rooms: []byte{}}
+	for i := range d.hours {
+		if h := &d.hours[i]; h.sums != (sums{}) {
+			r.Hours = appendSums(r.Hours, int64(h.from-of.from), &h.sums)
+		}
+	}
+	for id, s := range d.rooms {
+		r.Rooms = appendSums(r.Rooms, id, s)
+	}
+	return r
+}
+
+// lastInstant is stored for days that the clock does not change.
+var lastInstant = micros(time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro())
