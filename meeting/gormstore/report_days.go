@@ -277,12 +277,22 @@ func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time) (more 
 
 func (s *Store) removeMarked(tx *gorm.DB) (int, error) {
 	var ids []int64
+	type span struct {
+		site int64
+		interval
+	}
+	seen := map[span]bool{} // many changes touch the same
 	var touched []row
 	err := s.query(tx, func(rows *sql.Rows) error {
 		var id, site int64
 		var of clock.Slot
 		err := rows.Scan(&id, &site, &of.Start, &of.End)
 		ids = append(ids, id)
+		k := span{site, intervalOf(of)}
+		if seen[k] {
+			return err
+		}
+		seen[k] = true
 		touched = append(touched, row{"site_id": site, "from_at": s.dialect.instant(of.Start), "to_at": s.dialect.instant(of.End)})
 		return err
 	}, getOldestMarks)

@@ -66,12 +66,12 @@ func roomUseOf(group report.Grouping, u *report.Utilization) RoomUse {
 		Day:           u.Day,
 		BookedSeconds: int64(u.Booked.Round(time.Second) / time.Second),
 		UsedSeconds:   int64(u.Used.Round(time.Second) / time.Second),
-		OpenSeconds:   int64(u.Open.Round(time.Second) / time.Second),
+		OpenSeconds:   int64(math.Round(u.OpenSeconds)),
 		Meetings:      u.Meetings, NoShows: u.NoShows, Cancelled: u.Cancelled, Rejected: u.Rejected,
 		ReleasedSeconds: int64(u.Freed.Round(time.Second) / time.Second),
 		AveragePersons:  ratio(u.Persons, u.Counted), SeatsShare: ratio(u.Seated, u.Seats),
 	}
-	if u.Open > 0 {
+	if u.OpenSeconds > 0 {
 		use.BookedShare, use.UsedShare = rounded(u.BookedShare()), rounded(u.UsedShare())
 	}
 	if u.Seats > 0 {

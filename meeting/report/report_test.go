@@ -84,18 +84,28 @@ func TestReport(t *testing.T) {
 		return utilization(group, rooms, used, open)
 	}
 	same(t, "rooms", look(ByRoom, RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, RoomUse{ID: 3, Booked: time.Hour}), []*Utilization{
-		{RoomUse: RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, Name: "Ada", SiteID: 7, SiteName: "Here", Open: 20 * time.Hour},
-		{RoomUse: RoomUse{ID: 2}, Name: "Bohr", SiteID: 7, SiteName: "Here", Open: 48 * time.Hour},
+		{RoomUse: RoomUse{ID: 1, Booked: 5 * time.Hour, Meetings: 3}, Name: "Ada", SiteID: 7, SiteName: "Here", OpenSeconds: 20 * 3600},
+		{RoomUse: RoomUse{ID: 2}, Name: "Bohr", SiteID: 7, SiteName: "Here", OpenSeconds: 48 * 3600},
 		{RoomUse: RoomUse{ID: 3, Booked: time.Hour}, Name: "Curie"},
 	})
 	same(t, "sites", look(BySite, RoomUse{ID: 7, Meetings: 2}, RoomUse{Meetings: 1}), []*Utilization{
 		{RoomUse: RoomUse{Meetings: 1}},
-		{RoomUse: RoomUse{ID: 7, Meetings: 2}, Name: "Here", Open: 68 * time.Hour},
+		{RoomUse: RoomUse{ID: 7, Meetings: 2}, Name: "Here", OpenSeconds: 68 * 3600},
 	})
 	days := look(ByDay, RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour})
 	same(t, "days", days, []*Utilization{
-		{RoomUse: RoomUse{Day: "2027-02-08"}, Open: 34 * time.Hour},
-		{RoomUse: RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour}, Open: 34 * time.Hour},
+		{RoomUse: RoomUse{Day: "2027-02-08"}, OpenSeconds: 34 * 3600},
+		{RoomUse: RoomUse{Day: "2027-02-09", Booked: 17 * time.Hour}, OpenSeconds: 34 * 3600},
 	})
 	same(t, "share", days[1].BookedShare(), 0.5)
+
+	// More than a time.Duration can be.
+	rooms[1].Alike = 9_999
+	total := &Utilization{}
+	for _, u := range look(BySite) {
+		for range 100 {
+			total.add(u)
+		}
+	}
+	same(t, "open for long", total.OpenSeconds, 100*(20+48*10_000)*3600.0)
 }

@@ -26,32 +26,35 @@ const maxSpan = 366 * 24 * time.Hour
 // Utilization of a room, of the rooms of a site, or of all rooms on a day or in an hour of the week.
 type Utilization struct {
 	RoomUse
-	Name     string        // of the room or site
-	SiteID   int64         // of a room's site; 0: none
-	SiteName string        // of a room's site
-	Open     time.Duration // opening hours of bookable rooms, all day without opening hours; 0: none
+	Name     string // of the room or site
+	SiteID   int64  // of a room's site; 0: none
+	SiteName string // of a room's site
+
+	// OpenSeconds are the opening hours of bookable rooms, all day without opening hours; 0: none.
+	// 10,000 rooms are open for more than 292 years in three weeks, the most that a [time.Duration] holds.
+	OpenSeconds float64
 }
 
 // share returns a share of the opening hours; 0 if there are none.
-func share(of, open time.Duration) float64 {
-	if open <= 0 {
+func share(of time.Duration, openSeconds float64) float64 {
+	if openSeconds <= 0 {
 		return 0
 	}
-	return float64(of) / float64(open)
+	return of.Seconds() / openSeconds
 }
 
 // BookedShare is the share of the opening hours for which rooms were booked. It exceeds 1 if
 // meetings took place outside of them.
-func (u *Utilization) BookedShare() float64 { return share(u.Booked, u.Open) }
+func (u *Utilization) BookedShare() float64 { return share(u.Booked, u.OpenSeconds) }
 
 // UsedShare is the share of the opening hours in which meetings took place.
-func (u *Utilization) UsedShare() float64 { return share(u.Used, u.Open) }
+func (u *Utilization) UsedShare() float64 { return share(u.Used, u.OpenSeconds) }
 
 // add adds another group's figures.
 func (u *Utilization) add(o *Utilization) {
 	u.Booked += o.Booked
 	u.Used += o.Used
-	u.Open += o.Open
+	u.OpenSeconds += o.OpenSeconds
 	u.Meetings += o.Meetings
 	u.NoShows += o.NoShows
 	u.Cancelled += o.Cancelled
@@ -210,7 +213,7 @@ func utilization(group Grouping, rooms []Room, used []RoomUse, open *openings) [
 		}
 		for day, d := range open.of(r) {
 			g := at(u.ID, day)
-			g.Open += d * time.Duration(1+r.Alike)
+			g.OpenSeconds += d.Seconds() * float64(1+r.Alike)
 			g.Name, g.SiteID, g.SiteName = u.Name, u.SiteID, u.SiteName
 		}
 	}
