@@ -38,6 +38,13 @@ func TestPageUndo(t *testing.T) {
 	status(m.ID, "confirmed")
 	b.await("[...document.querySelectorAll('dialog[open] button')].some((e) => e.innerText === 'Cancel meeting')")
 
+	// Again, another day.
+	b.press("Duplicate")
+	b.await(formOpen)
+	b.await("document.querySelector('dialog input.title').value === 'Design review'")
+	b.press("Close")
+	b.await("!document.querySelector('dialog form#booking')")
+
 	// A series, by the key and without a dialog.
 	var s seriesAnswer
 	alan.Want(t, http.StatusCreated, http.MethodPost, "/series", testenv.Booking(zoned(t, date, "13:00"), zoned(t, date, "14:00"), []int64{room.ID},

@@ -137,6 +137,15 @@ export function relative(at: Date | string, now: Date): string {
   return f.format(Math.round(minutes / 1440), 'day')
 }
 
+const soon = 6 * 3_600_000
+
+/** "in 2 hours", and in days if it is on another day in the zone and not soon: "tomorrow". */
+export function relativeDay(at: Date | string, now: Date, zone: string): string {
+  const days = Math.round((Date.parse(wallOf(at, zone).slice(0, 10)) - Date.parse(wallOf(now, zone).slice(0, 10))) / 86_400_000)
+  if (!days || Math.abs(new Date(at).getTime() - now.getTime()) < soon) return relative(at, now)
+  return new Intl.RelativeTimeFormat(i18n.tag, { numeric: 'auto' }).format(days, 'day')
+}
+
 const units = [
   ['day', 86400],
   ['hour', 3600],
