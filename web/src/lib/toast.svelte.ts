@@ -24,6 +24,7 @@ class Toasts {
   /** Removes an action from the messages that offer it. */
   withdraw(run: () => void) {
     if (this.list.every((t) => t.action?.run !== run)) return
+    for (const t of this.list) if (t.action?.run === run) this.#shorten(t.id)
     this.list = this.list.map((t) => (t.action?.run === run ? { ...t, action: undefined } : t))
   }
 
@@ -45,6 +46,14 @@ class Toasts {
         t.left = Math.max(1000, t.left - (Date.now() - t.since))
       }
     }
+  }
+
+  /** Leaves a message that no longer offers anything a second, so that it can be read. */
+  #shorten(id: number) {
+    const t = this.#timers.get(id)!
+    clearTimeout(t.timer)
+    t.left = 1000
+    if (!this.#held) this.#start(id)
   }
 
   #start(id: number) {
