@@ -106,6 +106,7 @@ var table = map[string]rule{
 	"invite-user": {Admin, UsersWrite},
 
 	"find-people": {Member, UsersRead},
+	"people-busy": {Member, MeetingsRead}, // times only
 
 	"list-my-rooms":        {Member, MeetingsRead}, // recent rooms follow from meetings
 	"add-favorite-room":    {Member, unscoped},

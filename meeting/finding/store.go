@@ -52,4 +52,8 @@ type Store interface {
 	// UsedRooms are the rooms of at most limit meetings that a user organized and that started
 	// before an instant, latest first. A room is repeated for each of its meetings.
 	UsedRooms(ctx context.Context, userID int64, before time.Time, limit int) ([]RecentRoom, error)
+
+	// BusyUsers returns, by address in lower case, when active users take part in meetings that
+	// overlap span. A user without any has an entry, too.
+	BusyUsers(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error)
 }

@@ -4,12 +4,14 @@ import { all, api, ask, type Availability, type Suggestion } from '../lib/api/cl
 import { live } from '../lib/live.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import type { Form } from './form.svelte'
+import type { Guests } from './guestTimes.svelte'
 
 const moment = 250 // delay after the last change before a request
 
 /** The rooms for the time of the form, and the alternatives if one is taken. */
 export class Offers {
   #form: Form
+  readonly guests: Guests
   /** The number of seats needed, beside one for each attendee. */
   seats = $state<number | null>(null)
   features = $state<string[]>([])
@@ -40,8 +42,9 @@ export class Offers {
   /** Whether the form is being sent: events may then be about its own meeting. */
   sending = false
 
-  constructor(form: Form) {
+  constructor(form: Form, guests: Guests) {
     this.#form = form
+    this.guests = guests
     void myRooms.ready()
     // The queries that use these are sent again shortly after a change.
     $effect(() => {
@@ -112,7 +115,7 @@ export class Offers {
     return fits((await ask(api.GET('/suggestions', { params: { query } }))).items)
   }
 
-  /** Other times in the room, the closest to the requested time first. */
+  /** Other times in the room: those that suit most guests first, then the closest to the requested time. */
   async otherTimes(room: number): Promise<Suggestion[]> {
     const { slot } = this.#form
     if (!slot) return []
@@ -125,7 +128,8 @@ export class Offers {
     )
     const byStart = new Map(found.flatMap((a) => a.items).map((s) => [s.start, s]))
     const far = (s: Suggestion) => Math.abs(Date.parse(s.start) - slot.start.getTime())
-    return [...byStart.values()].filter((s) => far(s) > 0).sort((a, b) => far(a) - far(b)).slice(0, 4)
+    const busy = (s: Suggestion) => this.guests.busyAt(Date.parse(s.start), Date.parse(s.end))
+    return [...byStart.values()].filter((s) => far(s) > 0).sort((a, b) => busy(a) - busy(b) || far(a) - far(b)).slice(0, 4)
   }
 
   #duration = () => `${this.#form.length}m`

@@ -64,6 +64,14 @@ export class SeriesPreview {
     })
   }
 
+  /** Returns on how many of the dates the room is free; null while unknown. */
+  freeDates(roomID: number): { free: number; all: number } | null {
+    const planned = this.dates.filter((d) => d.state !== 'skipped' && d.state !== 'dropped' && d.roomIDs.includes(roomID))
+    if (!this.#form.f.repeats || !planned.length) return null
+    const blocked = planned.filter((d) => d.state === 'taken' && (d.why?.errors?.length || d.why?.conflicts.some((c) => c.room_id === roomID)))
+    return { free: planned.length - blocked.length, all: planned.length }
+  }
+
   /** Reloads: somebody else may have been faster. */
   again() {
     this.#again++

@@ -1069,6 +1069,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/people/busy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List when users are busy
+         * @description Times at which users organize or attend confirmed meetings, without what these are. Meetings that a user declined do not count. Calls count for the limit of find-people.
+         */
+        get: operations["people-busy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pop": {
         parameters: {
             query?: never;
@@ -2460,6 +2480,12 @@ export interface components {
             /** @description Title of the meeting, or Busy if it is private; the reason of a blackout */
             title: string;
         };
+        BusySpan: {
+            /** Format: date-time */
+            end: string;
+            /** Format: date-time */
+            start: string;
+        };
         Change: {
             from: unknown;
             to: unknown;
@@ -3565,6 +3591,11 @@ export interface components {
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
+        ListingPersonBusy: {
+            items: components["schemas"]["PersonBusy"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         ListingPersonRef: {
             items: components["schemas"]["PersonRef"][];
             /** @description Cursor of the next page; null on the last page */
@@ -4059,6 +4090,14 @@ export interface components {
             /** Format: date-time */
             start: string;
             timezone: string;
+        };
+        PersonBusy: {
+            /** @description Times by start; those that touch are joined */
+            busy: components["schemas"]["BusySpan"][];
+            /** @description Address as requested */
+            email: string;
+            /** @description Whether this is a user; nothing is known about anyone else */
+            known: boolean;
         };
         PersonRef: {
             email: string;
@@ -8310,6 +8349,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListingPersonRef"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "people-busy": {
+        parameters: {
+            query?: {
+                /** @description Required. At most 20 addresses; repeat the parameter or separate addresses with commas */
+                email?: string[] | null;
+                /** @description Required. Start of the range */
+                from?: string;
+                /** @description Required. End of the range, at most 31 days after from */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingPersonBusy"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -82,6 +82,7 @@ const de: typeof en = {
     stay: 'Weiter bearbeiten',
     discard: 'Verwerfen',
     editSeries: 'Serie bearbeiten',
+    resolve: (n) => (n === 1 ? '1 Konflikt lösen' : `${n} Konflikte lösen`),
     submitSeries: (n) => (n === 1 ? '1 Termin buchen' : `${n} Termine buchen`),
     bookedSeries: (n) => (n === 1 ? '1 Termin gebucht' : `${n} Termine gebucht`),
   },

@@ -1,6 +1,6 @@
 import type { Dictionary } from '../en'
 
-const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
+const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
   now: {
     button: 'Raum jetzt',
     choose: 'Raum und Dauer wählen',
@@ -32,6 +32,14 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
       has: (feature) => `Mit ${feature}`,
       floor: (floor) => `Gleiche Etage: ${floor}`,
     },
+  },
+  guests: {
+    title: 'Zeiten der Gäste',
+    busy: 'Belegt',
+    free: 'Frei',
+    busyTimes: (times) => `Belegt ${times}`,
+    freeDay: 'Den ganzen Tag frei',
+    suits: (n) => (n === 1 ? '1 Gast ist belegt' : `${n} Gäste sind belegt`),
   },
   palette: {
     title: 'Suchen oder buchen',

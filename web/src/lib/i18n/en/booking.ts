@@ -80,6 +80,7 @@ export default {
     stay: 'Keep editing',
     discard: 'Discard',
     editSeries: 'Edit series',
+    resolve: (n: number) => (n === 1 ? 'Resolve 1 conflict' : `Resolve ${n} conflicts`),
     submitSeries: (n: number) => (n === 1 ? 'Book 1 date' : `Book ${n} dates`),
     bookedSeries: (n: number) => (n === 1 ? '1 date booked' : `${n} dates booked`),
   },

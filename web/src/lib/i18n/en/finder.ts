@@ -31,6 +31,14 @@ export default {
       floor: (floor: string) => `Same floor: ${floor}`,
     },
   },
+  guests: {
+    title: 'Guests’ times',
+    busy: 'Busy',
+    free: 'Free',
+    busyTimes: (times: string) => `Busy ${times}`,
+    freeDay: 'Free all day',
+    suits: (n: number) => (n === 1 ? '1 guest is busy' : `${n} guests are busy`),
+  },
   palette: {
     title: 'Search or book',
     open: 'Search or book (Ctrl+K)',

@@ -82,6 +82,7 @@ const zh: typeof en = {
     stay: '继续编辑',
     discard: '放弃',
     editSeries: '编辑系列会议',
+    resolve: (n) => `解决${n}个冲突`,
     submitSeries: (n) => `预订 ${n} 次`,
     bookedSeries: (n) => `已预订 ${n} 次`,
   },

@@ -1,6 +1,6 @@
 import type { Dictionary } from '../en'
 
-const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
+const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
   now: {
     button: '立即用房',
     choose: '选择会议室和时长',
@@ -32,6 +32,14 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'palette'> = {
       has: (feature) => `有${feature}`,
       floor: (floor) => `同一楼层：${floor}`,
     },
+  },
+  guests: {
+    title: '来宾的时间',
+    busy: '忙碌',
+    free: '空闲',
+    busyTimes: (times) => `忙碌：${times}`,
+    freeDay: '全天空闲',
+    suits: (n) => `${n}位来宾忙碌`,
   },
   palette: {
     title: '搜索或预订',
