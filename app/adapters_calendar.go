@@ -10,7 +10,24 @@ import (
 
 type calendarAdapter struct{ render *render.Renderer }
 
+// Calendar is what people subscribe to: without attendees, whom a forgotten address would reveal.
 func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte {
+	return a.render.Calendar(name, calendarEvents(ms), until)
+}
+
+// export has the attendees, and says which meetings are private.
+func (a calendarAdapter) export(name string, ms []*meeting.Meeting, until time.Time) []byte {
+	events := calendarEvents(ms)
+	for i, m := range ms {
+		events[i].Private = m.Visibility == meeting.Private
+		for _, p := range m.Attendees {
+			events[i].Attendees = append(events[i].Attendees, notify.Contact{Name: p.Name, Email: p.Email, Response: p.Response})
+		}
+	}
+	return a.render.Calendar(name, events, until)
+}
+
+func calendarEvents(ms []*meeting.Meeting) []render.Event {
 	events := make([]render.Event, len(ms))
 	for i, m := range ms {
 		events[i] = render.Event{
@@ -19,5 +36,5 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time
 			Tentative: m.Status == meeting.Pending, Sequence: m.Version, ChangedAt: m.UpdatedAt,
 		}
 	}
-	return a.render.Calendar(name, events, until)
+	return events
 }

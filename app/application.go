@@ -179,6 +179,11 @@ func (a *Application) Meetings() *meeting.Service { return a.meetings }
 // Imports books the events of other calendars.
 func (a *Application) Imports() *importing.Service { return a.imports }
 
+// Export returns meetings as iCalendar, with all that an administrator sees of them.
+func (a *Application) Export(name string, ms []*meeting.Meeting, until time.Time) []byte {
+	return calendarAdapter{a.senders.render}.export(name, ms, until)
+}
+
 // importers returns how many workers import at once. SQLite has one writer.
 func (a *Application) importers() int {
 	if a.db.Dialect == migrations.Postgres {

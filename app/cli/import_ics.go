@@ -175,10 +175,8 @@ func (c *cli) importICS(ctx context.Context, a *app.Application, sources []impor
 
 func (c *cli) importOptions(ctx context.Context, a *app.Application, flags icsImport) (o importing.Options, err error) {
 	o = importing.Options{OnConflict: meeting.OnConflict(flags.onConflict), DryRun: flags.dryRun, Override: flags.override, Rooms: map[string]int64{}}
-	if flags.from != "" {
-		if o.From, err = time.Parse(time.DateOnly, flags.from); err != nil {
-			return o, usageError{fmt.Errorf("--from is %q; it must be a date such as 2027-01-01", flags.from)}
-		}
+	if o.From, err = dateFlag("from", flags.from, time.Time{}); err != nil {
+		return o, err
 	}
 	if flags.room != "" {
 		if o.RoomID, err = roomNamed(ctx, a, flags.room); err != nil {

@@ -174,8 +174,15 @@ func (c *eventBuilder) event(title, description string, roomNames []string, atte
 	if addr := mailto(f.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(f.Organizer))
 	}
-	// Guests without an email address are omitted. ATTENDEE accepts any URI (RFC 5545, 3.3.3), but
-	// a tel: URI would show the guest's number to everybody, and calendars reply only by mail.
+	invite(ev, attendees)
+	ev.SetTimeTransparency(ics.TransparencyOpaque)
+	return ev
+}
+
+// invite adds the attendees. Guests without an email address are omitted. ATTENDEE accepts any URI
+// (RFC 5545, 3.3.3), but a tel: URI would show the guest's number to everybody, and calendars reply
+// only by mail.
+func invite(ev *ics.VEvent, attendees []notify.Contact) {
 	for _, a := range attendees {
 		if addr := mailto(a.Email); addr != "" {
 			status, rsvp := partstat(string(a.Response)), "TRUE"
@@ -186,8 +193,6 @@ func (c *eventBuilder) event(title, description string, roomNames []string, atte
 				status, &ics.KeyValues{Key: "RSVP", Value: []string{rsvp}})
 		}
 	}
-	ev.SetTimeTransparency(ics.TransparencyOpaque)
-	return ev
 }
 
 func partstat(response string) ics.ParticipationStatus {

@@ -21,7 +21,9 @@ type Event struct {
 	Timezone    string // of the room
 	Rooms       []string
 	Organizer   notify.Contact // empty: hidden
-	Tentative   bool           // waits for approval
+	Attendees   []notify.Contact
+	Private     bool
+	Tentative   bool // waits for approval
 	Sequence    int64
 	ChangedAt   time.Time
 }
@@ -75,6 +77,10 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 	}
 	if addr := mailto(e.Organizer.Email); addr != "" {
 		ev.SetOrganizer(addr, cn(e.Organizer))
+	}
+	invite(ev, e.Attendees)
+	if e.Private {
+		ev.SetClass(ics.ClassificationPrivate)
 	}
 	times{eventZone(e), e.Start, e.End}.setBoth(ev)
 	ev.SetTimeTransparency(ics.TransparencyOpaque)

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"punctual/app"
+	"punctual/meeting"
+)
+
+func (c *cli) exportCommand() *cobra.Command {
+	return group("export", "Write data for other programs", c.exportICSCommand())
+}
+
+const exportICSHelp = `Write the meetings of a room, of a person or of all rooms as iCalendar. Requests that wait for approval
+and cancelled meetings are left out. Each date of a series is an event of its own.
+
+punctual import ics reads the file back.`
+
+// icsExport are the flags of punctual export ics.
+type icsExport struct {
+	room, user, from, to, output string
+	all                          bool
+}
+
+func (c *cli) exportICSCommand() *cobra.Command {
+	var flags icsExport
+	cmd := &cobra.Command{
+		Use: "ics", Short: "Write meetings as iCalendar", Long: exportICSHelp, Args: cobra.NoArgs,
+		Example: `  punctual export ics --room Turing --output turing.ics
+  punctual export ics --all --from 2027-01-01 --to 2028-01-01 >all.ics`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := 0
+			for _, is := range []bool{flags.room != "", flags.user != "", flags.all} {
+				if is {
+					given++
+				}
+			}
+			if given != 1 {
+				return usageError{errors.New("one of --room, --user and --all is required; see punctual export ics --help")}
+			}
+			return c.withApplication(cmd.Context(), func(a *app.Application) error { return c.exportICS(cmd.Context(), a, flags) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.room, "room", "", "name or ID of a room")
+	f.StringVar(&flags.user, "user", "", "email address of a person: what they organize and are invited to")
+	f.BoolVar(&flags.all, "all", false, "all rooms")
+	f.StringVar(&flags.from, "from", "", "date such as 2027-01-01; default: the first meeting")
+	f.StringVar(&flags.to, "to", "", "date such as 2028-01-01, exclusive; default: the last meeting")
+	f.StringVarP(&flags.output, "output", "o", "", "file to write; default: standard output")
+	return cmd
+}
+
+func (c *cli) exportICS(ctx context.Context, a *app.Application, flags icsExport) error {
+	q := meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Confirmed, meeting.InProgress, meeting.Ended}}
+	var err error
+	if q.From, err = dateFlag("from", flags.from, time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		return err
+	}
+	if q.To, err = dateFlag("to", flags.to, time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		return err
+	}
+	name, qs := "Punctual", []meeting.MeetingQuery{q}
+	switch {
+	case flags.room != "":
+		name = flags.room
+		if qs[0].RoomID, err = roomNamed(ctx, a, flags.room); err != nil {
+			return err
+		}
+	case flags.user != "":
+		u, err := userNamed(ctx, a, flags.user)
+		if err != nil {
+			return err
+		}
+		name = u.Name
+		invited := q
+		invited.AttendeeEmail = u.Email
+		qs[0].OrganizerID = u.ID
+		qs = append(qs, invited)
+	}
+	ms, err := meetingsOf(ctx, a, qs)
+	if err != nil {
+		return err
+	}
+	until := time.Now()
+	for _, m := range ms {
+		if m.Slot.End.After(until) {
+			until = m.Slot.End
+		}
+	}
+	calendar := a.Export(name, ms, until)
+	if flags.output == "" {
+		_, err = c.stdout.Write(calendar)
+		return err
+	}
+	if err := os.WriteFile(flags.output, calendar, 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stderr, "Wrote %d meetings to %s.\n", len(ms), flags.output)
+	return nil
+}
+
+func dateFlag(name, text string, otherwise time.Time) (time.Time, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return t, usageError{fmt.Errorf("--%s is %q; it must be a date such as 2027-01-01", name, text)}
+	}
+	return t, nil
+}
+
+// meetingsOf returns the meetings of several queries, each once.
+func meetingsOf(ctx context.Context, a *app.Application, qs []meeting.MeetingQuery) ([]*meeting.Meeting, error) {
+	by := meeting.Actor{Kind: meeting.ActorSystem, Name: "export"}
+	seen := map[meeting.ID]bool{}
+	var all []*meeting.Meeting
+	for _, q := range qs {
+		for page := (meeting.Page{Limit: 500}); ; {
+			ms, next, err := a.Meetings().Meetings(ctx, by, q, page)
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range ms {
+				if !seen[m.ID] {
+					seen[m.ID] = true
+					all = append(all, m)
+				}
+			}
+			if page.Cursor = next; next == "" {
+				break
+			}
+		}
+	}
+	return all, nil
+}
