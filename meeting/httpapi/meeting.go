@@ -35,6 +35,7 @@ type Meeting struct {
 	CheckIn          MeetingCheckIn `json:"check_in"`
 	SeriesID         *int64         `json:"series_id"`
 	OriginalStart    *time.Time     `json:"original_start" nullable:"true"`
+	Origin           *MeetingOrigin `json:"origin,omitempty" doc:"Event of another calendar that the meeting was imported from; only in responses to GET /meetings/{id}"`
 	CheckedInAt      *time.Time     `json:"checked_in_at" nullable:"true"`
 	StartedAt        *time.Time     `json:"started_at" nullable:"true" doc:"When the meeting was marked as started"`
 	EndedAt          *time.Time     `json:"ended_at" nullable:"true" doc:"When the meeting was marked as ended"`
@@ -43,6 +44,20 @@ type Meeting struct {
 	CreatedAt        time.Time      `json:"created_at"`
 	UpdatedAt        time.Time      `json:"updated_at"`
 	UndoUntil        *time.Time     `json:"undo_until,omitempty" doc:"Until when you can undo the change that this answers with POST /meetings/{id}/undo; omitted if you cannot"`
+}
+
+// MeetingOrigin is the event of another calendar that a meeting comes from.
+type MeetingOrigin struct {
+	Kind      string `json:"kind" enum:"import"`
+	UID       string `json:"uid"`
+	Organizer string `json:"organizer" doc:"Email address of the organizer in that calendar; empty if it has none"`
+}
+
+func originOf(o *meeting.Origin) *MeetingOrigin {
+	if o == nil {
+		return nil
+	}
+	return &MeetingOrigin{Kind: string(o.Kind), UID: o.UID, Organizer: o.Organizer}
 }
 
 // RoomRef names a room of a meeting.
@@ -139,6 +154,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		DefaultReminders: m.DefaultReminders,
 		Visibility:       string(m.Visibility),
 		Status:           string(m.Status),
+		Origin:           originOf(m.Origin),
 		Approval:         approvalOf(m),
 		PendingChange:    pendingChangeOf(m),
 		SeriesID:         number(m.SeriesID),

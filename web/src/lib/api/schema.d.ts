@@ -3658,6 +3658,8 @@ export interface components {
             id: number;
             /** @description Organizer; empty if the meeting is private and you may not see it */
             organizer: components["schemas"]["Organizer"];
+            /** @description Event of another calendar that the meeting was imported from; only in responses to GET /meetings/{id} */
+            origin?: components["schemas"]["MeetingOrigin"];
             /** Format: date-time */
             original_start: string | null;
             /** @description Requested new time or rooms, waiting for approval; until then the meeting keeps its own. null if no change is pending */
@@ -3740,6 +3742,13 @@ export interface components {
             updated_at: string;
             /** Format: int64 */
             user_id: number | null;
+        };
+        MeetingOrigin: {
+            /** @enum {string} */
+            kind: "import";
+            /** @description Email address of the organizer in that calendar; empty if it has none */
+            organizer: string;
+            uid: string;
         };
         MeetingPatch: {
             /** @description At most 500 attendees */
