@@ -55,7 +55,7 @@ export class GridFocus {
   focused(e: FocusEvent) {
     this.inside = true
     const key = (e.target as HTMLElement).dataset.key
-    const { room, meeting, name } = targetOf(e)
+    const { room, meeting, name } = targetOf(e.target as Element)
     if (!room || key === this.key) return
     if (name) this.cursor = { room: room.id, at: this.cursor.at, head: true }
     else if (meeting) this.cursor = { room: room.id, at: Math.max(0, minuteOf(meeting.start, day.axis)), meeting: meeting.id }

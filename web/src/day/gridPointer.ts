@@ -20,7 +20,7 @@ export class GridPointer {
 
   pressed(e: PointerEvent) {
     if (e.button || !e.isPrimary || this.#planner.byKeys) return
-    const { room, meeting, edge, name } = targetOf(e)
+    const { room, meeting, edge, name } = targetOf(e.target as Element)
     if (!room || name) return
     if (meeting && !mayEdit(meeting) && !(edge === 'end' && mayExtend(meeting))) return
     const [view, planner] = [this.#view, this.#planner]
@@ -44,7 +44,7 @@ export class GridPointer {
   }
 
   clicked(e: MouseEvent) {
-    const { room, meeting, name } = targetOf(e)
+    const { room, meeting, name } = targetOf(e.target as Element)
     if (!room || this.#planner.byKeys) return
     if (meeting) return this.#planner.open(meeting)
     if (!name) return void this.#planner.book(room, slotAt(room, this.#view.minuteAt(e.clientX)))

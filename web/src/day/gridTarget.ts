@@ -1,7 +1,7 @@
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { day } from './day.svelte'
 
-/** The target of an event of the grid. */
+/** What is at an element of the grid. */
 export interface Target {
   room?: GridRoom
   meeting?: GridMeeting
@@ -10,8 +10,7 @@ export interface Target {
   name: boolean
 }
 
-export function targetOf(e: Event): Target {
-  const at = e.target as Element
+export function targetOf(at: Element): Target {
   const room = day.byID.get(Number(at.closest<HTMLElement>('.row')?.dataset.room))
   const id = Number(at.closest<HTMLElement>('[data-meeting]')?.dataset.meeting)
   return {

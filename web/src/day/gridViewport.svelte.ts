@@ -73,6 +73,7 @@ export class Viewport {
 
   scrolled() {
     this.top = this.scroller!.scrollTop
+    this.scroller!.style.setProperty('--scroll', `${this.scroller!.scrollLeft}px`)
     this.leftmost = (this.scroller!.scrollLeft + 4) / this.scale
   }
 
