@@ -325,7 +325,7 @@ func checkSeconds(found *fault.List, location string, d, most time.Duration) {
 	case d < 0:
 		found.Add(location, "negative", "must not be negative")
 	case d > most:
-		found.Add(location, "too_long", "must be at most %s", clock.FormatDuration(most))
+		found.Add(location, "too_long", "must be at most %s", fault.FormatDuration(most))
 	case d%time.Second != 0:
 		found.Add(location, "not_whole_seconds", "must be a whole number of seconds")
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"punctual/meeting/clock"
+	"punctual/account/fault"
 )
 
 // Action is what happened to a meeting, as named in its history and in events.
@@ -218,7 +218,7 @@ func reminderTexts(rs []Reminder) []string {
 		for j, c := range r.Channels {
 			channels[j] = string(c)
 		}
-		texts[i] = clock.FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
+		texts[i] = fault.FormatDuration(r.Offset) + " before " + string(r.Before) + " by " + strings.Join(channels, ", ")
 	}
 	return texts
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"punctual/account/fault"
-	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -211,7 +210,7 @@ func (f *RoomFields) approval(r *Room, look roomLookUp, found *fault.List) {
 		found.Add("approval.second_level", "contradiction", "must not be set unless approver_ids is set")
 	}
 	if limit := cmp.Or(r.Approval.Timeout, look.timeout); limit > 0 && r.Approval.EscalateAfter >= limit {
-		found.Add("approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", clock.FormatDuration(limit))
+		found.Add("approval.escalate_after", "contradiction", "must be less than the timeout in effect, %s", fault.FormatDuration(limit))
 	}
 }
 

@@ -215,8 +215,8 @@ func checkBuffers(dates []*plannedDate) error {
 			r, a, b := w.terms.Rooms[i], before.by.date, w.date
 			var found fault.List
 			found.Add("rrule", "overlaps_itself", "must leave at least %s between two dates for the buffers of %s; the dates of %s and %s are %s apart",
-				clock.FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
-				clock.FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
+				fault.FormatDuration(r.Policy.BufferBefore+r.Policy.BufferAfter), r.Name, a.Wall.Format(clock.WallLayout), b.Wall.Format(clock.WallLayout),
+				fault.FormatDuration(b.Slot.Start.Sub(a.Slot.End)))
 			return found.Err()
 		}
 	}

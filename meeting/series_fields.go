@@ -233,7 +233,7 @@ func (f *SeriesFields) checkRule(s *Series, starts map[int64]time.Time, limits p
 		}
 		figures := Figures{Limit: at.Add(limits.MaxAdvance).In(clock.ZoneOrUTC(s.Timezone)).Format(time.DateOnly), Actual: dates[last].Wall.Format(time.DateOnly)}
 		found.Violate(location, "max_advance", figures, "%s extends to %s, but rooms can be booked at most %s ahead",
-			part, dates[last].Wall.Format(time.DateOnly), clock.FormatDuration(limits.MaxAdvance))
+			part, dates[last].Wall.Format(time.DateOnly), fault.FormatDuration(limits.MaxAdvance))
 	}
 	for i := range len(dates) - 1 {
 		if a, b := dates[i], dates[i+1]; a.Slot.Overlaps(b.Slot) {

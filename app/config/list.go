@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punctual/account/fault"
 )
 
 // Setting is one setting of a [Config].
@@ -93,7 +95,7 @@ func originOf(path string, origins map[string]Origin) Origin {
 func shown(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case time.Duration:
-		return ShortDuration(x)
+		return fault.FormatDuration(x)
 	case fmt.Stringer:
 		return x.String()
 	}

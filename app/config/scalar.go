@@ -8,6 +8,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"punctual/account/fault"
 	"punctual/delayjob"
 )
 
@@ -39,7 +40,7 @@ func (s Schedule) Cron() string {
 
 func (s Schedule) String() string {
 	if s.Every > 0 {
-		return ShortDuration(s.Every)
+		return fault.FormatDuration(s.Every)
 	}
 	return s.Spec
 }
@@ -71,18 +72,6 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration; write a number with a unit, such as 90s, 15m or 24h", text)
 	}
 	return d, nil
-}
-
-// ShortDuration formats d without zero units: 15m, not 15m0s.
-func ShortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // parseCron returns an error for specs that make robfig/cron v3.0.1 panic.

@@ -45,7 +45,7 @@ func (r *rules) oneOf(path, value string, known ...string) {
 }
 
 func (r *rules) within(path string, d, least, most time.Duration) {
-	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", ShortDuration(d), ShortDuration(least), ShortDuration(most))
+	r.check(d >= least && d <= most, path, "is %s; it must be from %s to %s", fault.FormatDuration(d), fault.FormatDuration(least), fault.FormatDuration(most))
 }
 
 func (r *rules) network(path, value string) {
@@ -70,7 +70,7 @@ func (c *Config) validate() []brokenRule {
 	c.Limits.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	for key, ttl := range map[string]time.Duration{"auth.token_ttl": c.Auth.TokenTTL, "auth.max_token_ttl": c.Auth.MaxTokenTTL} {
-		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", ShortDuration(ttl))
+		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", fault.FormatDuration(ttl))
 	}
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
@@ -114,7 +114,7 @@ func (c *Queue) validate(r *rules) {
 	r.check(load >= time.Second, "queue.load_every", "is %s; the least is 1s", c.LoadEvery)
 	r.check(reload >= time.Second, "queue.reload_every", "is %s; the least is 1s", c.ReloadEvery)
 	r.check(c.Horizon >= 2*load, "queue.horizon", "is %s, less than twice queue.load_every (up to %s between passes): what falls due in between would be late",
-		ShortDuration(c.Horizon), ShortDuration(load))
+		fault.FormatDuration(c.Horizon), fault.FormatDuration(load))
 	r.check(reload >= load, "queue.reload_every", "is shorter than queue.load_every")
 	for _, job := range slices.Sorted(maps.Keys(c.Jobs)) {
 		c.Jobs[job].validate(r, job)
@@ -153,7 +153,7 @@ func (c *Booking) validate(r *rules) {
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
 	r.check(c.Limits.MaxInvitations >= 1 && c.Limits.MaxInvitations <= 1_000_000, "booking.limits.max_invitations", "must be from 1 to 1000000, not %d", c.Limits.MaxInvitations)
 	r.check(c.Limits.MaxRoomDates >= 1 && c.Limits.MaxRoomDates <= 1_000_000, "booking.limits.max_room_dates", "must be from 1 to 1000000, not %d", c.Limits.MaxRoomDates)
-	r.check(c.Limits.PersonAhead >= 0, "booking.limits.person_ahead", "must be 0s or longer, not %s", ShortDuration(c.Limits.PersonAhead))
+	r.check(c.Limits.PersonAhead >= 0, "booking.limits.person_ahead", "must be 0s or longer, not %s", fault.FormatDuration(c.Limits.PersonAhead))
 	r.check(c.Limits.PersonRooms >= 0, "booking.limits.person_rooms", "must be 0 or more, not %d", c.Limits.PersonRooms)
 	r.check(c.Limits.MaxWaits >= 1 && c.Limits.MaxWaits <= 10_000, "booking.limits.max_waits", "is %d; it must be from 1 to 10000", c.Limits.MaxWaits)
 	r.within("booking.check_in.opens", c.CheckIn.Opens, 0, day)

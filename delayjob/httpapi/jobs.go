@@ -183,7 +183,7 @@ func (a *api) viewOf(job string, s delayjob.Stats, paused map[string]admin.Pause
 	v := JobView{
 		Name: job, Delayed: s.Delayed, Ready: s.Ready, Reserved: s.Reserved, Dead: s.Dead, OldestDue: rest.InstantOrNull(s.Oldest), Paused: s.Paused,
 		Settings: JobSettings{
-			Concurrency: o.Concurrency, Batch: o.Batch, Lease: shortDuration(o.Lease), MaxRuntime: shortDuration(o.MaxRuntime),
+			Concurrency: o.Concurrency, Batch: o.Batch, Lease: fault.FormatDuration(o.Lease), MaxRuntime: fault.FormatDuration(o.MaxRuntime),
 			MaxAttempts: max(-1, o.MaxAttempts), Rate: o.Rate,
 		},
 	}
@@ -289,15 +289,3 @@ func (a *api) messages(ctx context.Context, in *messagesQuery) (*messageList, er
 const mostUnknown = 100
 
 var errCursor = fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
-
-// shortDuration formats d without zero units: 15m, not 15m0s.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}

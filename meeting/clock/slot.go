@@ -2,7 +2,6 @@ package clock
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -69,16 +68,4 @@ func Later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// FormatDuration writes a duration as the REST resource does, without useless zeros: "15m", "1h30m", "24h", "0s".
-func FormatDuration(d time.Duration) string {
-	s := d.String()
-	if d%time.Minute == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if d%time.Hour == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -189,7 +189,7 @@ func commas(in []string) []string {
 }
 
 // Duration on the wire: "15m", "1h30m", "24h", "0s".
-func duration(d time.Duration) string { return clock.FormatDuration(d) }
+func duration(d time.Duration) string { return fault.FormatDuration(d) }
 
 // limit returns a duration, or null for 0, which means no limit.
 func limit(d time.Duration) *string {

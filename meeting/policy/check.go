@@ -98,15 +98,15 @@ func (r *Room) checkDuration(p Proposal, limits Limits, v *fault.List) {
 	longer := p.Booked == nil || p.Slot.End.After(p.Booked.End)
 	shorter := p.Booked == nil || p.Slot.End.Before(p.Booked.End)
 	if least, d := r.Policy.MinDuration, max(passes, shown); shorter && d < least {
-		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, clock.FormatDuration(least))
+		v.Violate("end", "min_duration", r.bound(least, d), "%s must be booked for at least %s", r.Name, fault.FormatDuration(least))
 	}
 	d := min(passes, shown)
 	switch most := Stricter(r.Policy.MaxDuration, limits.MaxDuration); {
 	case !longer || most == 0 || d <= most:
 	case most == r.Policy.MaxDuration:
-		v.Violate("end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, clock.FormatDuration(most))
+		v.Violate("end", "max_duration", r.bound(most, d), "%s can be booked for at most %s", r.Name, fault.FormatDuration(most))
 	default:
-		v.Violate("end", "max_duration", bound(most, d), "a meeting can last at most %s", clock.FormatDuration(most))
+		v.Violate("end", "max_duration", bound(most, d), "a meeting can last at most %s", fault.FormatDuration(most))
 	}
 }
 
@@ -130,9 +130,9 @@ func (r *Room) checkStep(p Proposal, v *fault.List) {
 	loc := clock.ZoneOrUTC(r.Zone)
 	check := func(location, edge string, t time.Time) {
 		if t = t.In(loc); !onGrid(t, step) {
-			figures := fault.Figures{RoomID: r.ID, Limit: clock.FormatDuration(step), Actual: timeText(t)}
+			figures := fault.Figures{RoomID: r.ID, Limit: fault.FormatDuration(step), Actual: timeText(t)}
 			v.Violate(location, "step", figures, "%s must be booked in steps of %s from midnight (%s); the %s is at %s",
-				r.Name, clock.FormatDuration(step), r.Zone, edge, timeText(t))
+				r.Name, fault.FormatDuration(step), r.Zone, edge, timeText(t))
 		}
 	}
 	if p.Booked == nil {
@@ -166,19 +166,19 @@ func (r *Room) checkLead(p Proposal, limits Limits, v *fault.List) {
 		return
 	}
 	if least := r.Policy.MinNotice; least > 0 && lead < least {
-		v.Violate("start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, clock.FormatDuration(least))
+		v.Violate("start", "min_notice", r.bound(least, lead), "%s must be booked at least %s ahead", r.Name, fault.FormatDuration(least))
 	}
 	switch most := Stricter(r.Policy.MaxAdvance, limits.MaxAdvance); {
 	case most == 0 || lead <= most:
 	case most == r.Policy.MaxAdvance:
-		v.Violate("start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, clock.FormatDuration(most))
+		v.Violate("start", "max_advance", r.bound(most, lead), "%s can be booked at most %s ahead", r.Name, fault.FormatDuration(most))
 	default:
-		v.Violate("start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", clock.FormatDuration(most))
+		v.Violate("start", "max_advance", bound(most, lead), "rooms can be booked at most %s ahead", fault.FormatDuration(most))
 	}
 }
 
 func bound(limit, actual time.Duration) fault.Figures {
-	return fault.Figures{Limit: clock.FormatDuration(limit), Actual: clock.FormatDuration(actual.Truncate(time.Second))}
+	return fault.Figures{Limit: fault.FormatDuration(limit), Actual: fault.FormatDuration(actual.Truncate(time.Second))}
 }
 
 func (r *Room) bound(limit, actual time.Duration) fault.Figures {

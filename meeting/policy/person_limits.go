@@ -53,8 +53,8 @@ func (p *personClaim) check(c *Claim, others []clock.Slot) []fault.Fault {
 		used := p.ahead(others...)
 		before, after := used+time.Duration(p.held)*p.ahead(c.held), used+time.Duration(p.rooms)*p.ahead(c.slot)
 		if after > most && after > before {
-			v.Violate("room_ids", "booked_ahead", fault.Figures{Limit: clock.FormatDuration(most), Used: clock.FormatDuration(used), Actual: clock.FormatDuration(after)},
-				"one person can book at most %s of room time ahead; this would make %s", clock.FormatDuration(most), clock.FormatDuration(after))
+			v.Violate("room_ids", "booked_ahead", fault.Figures{Limit: fault.FormatDuration(most), Used: fault.FormatDuration(used), Actual: fault.FormatDuration(after)},
+				"one person can book at most %s of room time ahead; this would make %s", fault.FormatDuration(most), fault.FormatDuration(after))
 		}
 	}
 	grows := p.rooms > p.held || c.slot.Start.Before(c.held.Start) || c.slot.End.After(c.held.End)

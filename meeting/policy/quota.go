@@ -94,9 +94,9 @@ func (c *Claim) Check(others []clock.Slot) []fault.Fault {
 				c.room.Name, times(q.Count), q.Per, after.count, q.Per, day)
 		}
 		if q.Duration > 0 && after.length > q.Duration && after.length > before.length {
-			figures.Limit, figures.Used, figures.Actual = clock.FormatDuration(q.Duration), clock.FormatDuration(used.length), clock.FormatDuration(after.length)
+			figures.Limit, figures.Used, figures.Actual = fault.FormatDuration(q.Duration), fault.FormatDuration(used.length), fault.FormatDuration(after.length)
 			v.Violate("room_ids", "quota", figures, "one person can book %s for at most %s per %s; this would make %s (%s from %s)",
-				c.room.Name, clock.FormatDuration(q.Duration), q.Per, clock.FormatDuration(after.length), q.Per, day)
+				c.room.Name, fault.FormatDuration(q.Duration), q.Per, fault.FormatDuration(after.length), q.Per, day)
 		}
 		if len(v) > known {
 			reported++
