@@ -184,20 +184,29 @@ func (s *Store) RoomUse(ctx context.Context, q report.Query, at time.Time) ([]re
 // of an organization with twenty.
 const fewSites = 4
 
+// datesOneByOne is up to how many dates are read one by one. Many, such as those after the last meeting,
+// are read at once.
+const datesOneByOne = 40
+
 // addUp reads the meetings of days within a span, as they are at an instant.
 func (s *Store) addUp(tx *gorm.DB, days []*placeDay, span interval, inForce string, at time.Time, each func(*placeDay, *dayUse)) error {
 	byDate := map[string][]*placeDay{}
 	for _, d := range days {
 		byDate[d.Date] = append(byDate[d.Date], d)
 	}
+	if len(byDate) > datesOneByOne {
+		byDate = map[string][]*placeDay{"": days}
+	}
 	for _, of := range byDate {
 		whole := interval{forever, 0}
-		uses := map[place]*dayUse{}
+		uses := map[place][]*dayUse{}
+		all := make([]*dayUse, 0, len(of)) // as of
 		sites := map[int64]bool{}
 		for _, d := range of {
 			use := newDayUse(d.cut(span), d.loc)
 			whole = interval{min(whole.from, use.from), max(whole.to, use.to)}
-			uses[d.place] = use
+			uses[d.place] = append(uses[d.place], use)
+			all = append(all, use)
 			sites[d.site] = true
 		}
 		if sites[0] || len(sites) > fewSites {
@@ -205,7 +214,7 @@ func (s *Store) addUp(tx *gorm.DB, days []*placeDay, span interval, inForce stri
 		}
 		for site := range sites {
 			err := s.usedRooms(tx, whole.slot(), site, at, func(m *usedRoom) {
-				if use := uses[inForceIn(m.place, inForce)]; use != nil {
+				for _, use := range uses[inForceIn(m.place, inForce)] {
 					use.add(m, micros(at.UnixMicro()))
 				}
 			})
@@ -213,8 +222,8 @@ func (s *Store) addUp(tx *gorm.DB, days []*placeDay, span interval, inForce stri
 				return err
 			}
 		}
-		for _, d := range of {
-			each(d, uses[d.place])
+		for i, d := range of {
+			each(d, all[i])
 		}
 	}
 	return nil
