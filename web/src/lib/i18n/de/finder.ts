@@ -23,7 +23,6 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     nothing: 'Kein freier Raum. Ändern Sie Zeit, Größe oder Ausstattung.',
     count: (n) => (n === 1 ? '1 Vorschlag' : `${n} Vorschläge`),
     favorite: (room) => `Favorit: ${room}`,
-    favoritesOnly: 'Favoriten',
     freeDates: (free, all) => `An ${free} von ${all} Terminen frei`,
     why: {
       favorite: 'Ihr Favorit',

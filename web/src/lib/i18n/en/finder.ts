@@ -21,7 +21,6 @@ export default {
     nothing: 'No free room. Change the time, the size or the features.',
     count: (n: number) => (n === 1 ? '1 suggestion' : `${n} suggestions`),
     favorite: (room: string) => `Favorite: ${room}`,
-    favoritesOnly: 'Favorites',
     freeDates: (free: number, all: number) => `Free on ${free} of ${all} dates`,
     why: {
       favorite: 'Your favorite',

@@ -23,7 +23,6 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     nothing: '没有空闲的会议室。请更改时间、大小或设备。',
     count: (n) => `${n}个建议`,
     favorite: (room) => `收藏：${room}`,
-    favoritesOnly: '收藏',
     freeDates: (free, all) => `${all}个日期中有${free}个可用`,
     why: {
       favorite: '您的收藏',
