@@ -67,7 +67,7 @@ func TestPageUnsaved(t *testing.T) {
 // TestPageDraft: a booking that was begun does not cover another page, and says that it was restored.
 func TestPageDraft(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	ada.NewRoom(t, "Curie", with{"timezone": "Europe/Berlin"})
 	alan := server.Login(t, "alan@example.org", demoPassword)

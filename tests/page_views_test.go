@@ -105,7 +105,7 @@ func monthsOn(day time.Time, months int) time.Time {
 // extending by mouse and by keyboard, each with a way back; and what others book is there at once.
 func TestPageRoomWeek(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	emmy := server.Login(t, "emmy@example.org", demoPassword)
 	room := ada.NewRoom(t, "Curie", map[string]any{
