@@ -119,7 +119,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
 		seen.Title, seen.Description = Busy, ""
-		seen.Organizer = Person{}
+		seen.Organizer, seen.TypeID = Person{}, 0
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
 		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}

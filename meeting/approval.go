@@ -110,7 +110,7 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	if m.Request.Change != nil {
 		t.Slot, base = m.Request.Change.Slot, m
 	}
-	violations := slices.DeleteFunc(t.violations(base, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
+	violations := slices.DeleteFunc(t.violations(base, Actor{}, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
 	if len(violations) > 0 {
 		return &PolicyError{Violations: violations}
 	}

@@ -154,7 +154,7 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 	if err != nil {
 		return err
 	}
-	violations := terms.violations(m, conf.Limits, c.at)
+	violations := terms.violations(m, by, conf.Limits, c.at)
 	if len(violations) > 0 || f.Override != nil {
 		violations = append(violations, c.overQuota...)
 	}
@@ -344,7 +344,7 @@ func (s *Service) preparing(by Actor, f *Fields) prepare {
 		if c.plan, err = s.planApproval(ctx, by, pick(c.known.rooms, f.roomIDs(m))); err != nil {
 			return c, err
 		}
-		c.overQuota, err = s.quotasOfChange(ctx, f, m, c.known, c.at)
+		c.overQuota, err = s.quotasOfChange(ctx, by, f, m, c.known, c.at)
 		return c, err
 	}
 }
@@ -363,6 +363,9 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 		}
 	}
 	if k.organizer, err = s.lookUpOrganizer(ctx, f); err != nil {
+		return k, err
+	}
+	if k.kind, err = s.lookUpType(ctx, f, base); err != nil {
 		return k, err
 	}
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {

@@ -38,6 +38,7 @@ type Fields struct {
 	// default of a booking without Reminders.
 	DefaultReminders bool
 	Visibility       *Visibility
+	TypeID           *int64        // 0: none
 	Organizer        *OrganizerRef // for whom to book; nil: the user who books, or in a change as it is
 	Override         *Override     // from an admin; nil: none. Only its Reason is read
 	Import           *Import       // an admin's: nil for none
@@ -65,6 +66,7 @@ type known struct {
 	people    map[string]Person // users by lower-case email
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
+	kind      *Type             // that the meeting will have; nil: none, or an unknown one
 	organizer Person            // that the fields name; without UserID: nobody, or an unknown user
 
 	starts map[int64]time.Time // local starts of the meetings of a series, by original start
@@ -97,6 +99,7 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 	if f.Import != nil && base == nil {
 		t.Organizer = f.Import.Organizer
 	}
+	f.meetingType(&t, base, k, &found)
 	f.override(&found)
 	return t, fault.Merge(f.Faults, found).Err()
 }
@@ -342,7 +345,7 @@ func checkName(found *fault.List, location, s string, most int) {
 
 // violations returns the policy violations of the terms where they differ from base, nil for a new
 // meeting. It does not check quotas: see [Meeting.Claims].
-func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []Fault {
+func (t *Terms) violations(base *Meeting, by Actor, limits policy.Limits, at time.Time) []Fault {
 	if t.history(at) {
 		return nil
 	}
@@ -358,7 +361,7 @@ func (t *Terms) violations(base *Meeting, limits policy.Limits, at time.Time) []
 		}
 		v = append(v, r.Check(w, limits)...)
 	}
-	return distinct(v)
+	return distinct(append(v, t.typeViolations(base, by)...))
 }
 
 // distinct returns each fault once, in order, because rooms share the installation's limits.

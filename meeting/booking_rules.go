@@ -26,7 +26,7 @@ func (t *Terms) accept(violations []Fault, o *Override) error {
 
 // validate returns all violations of a new meeting.
 func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override, at time.Time) error {
-	violations := t.violations(nil, s.conf().Limits, at)
+	violations := t.violations(nil, by, s.conf().Limits, at)
 	if len(violations) > 0 || o != nil {
 		quotas, err := s.overQuota(ctx, cmp.Or(t.Organizer.UserID, by.ID), t, nil)
 		if err != nil {
@@ -41,6 +41,9 @@ func (s *Service) validate(ctx context.Context, by Actor, t *Terms, o *Override,
 // are broken or overridden, so that all are reported at once. Otherwise the check on saving the
 // meeting is enough, and only that check is certain.
 func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *Meeting) ([]Fault, error) {
+	if t.Type.exempt() {
+		return nil, nil
+	}
 	var id ID
 	if base != nil {
 		id = base.ID
@@ -60,12 +63,12 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *Terms, base *M
 }
 
 // quotasOfChange is overQuota for a change. It runs before the meeting is locked.
-func (s *Service) quotasOfChange(ctx context.Context, f *Fields, m *Meeting, k known, at time.Time) ([]Fault, error) {
+func (s *Service) quotasOfChange(ctx context.Context, by Actor, f *Fields, m *Meeting, k known, at time.Time) ([]Fault, error) {
 	t, err := f.terms(m, k)
 	if err != nil {
 		return nil, nil // reported with the meeting locked
 	}
-	if f.Override == nil && len(t.violations(m, s.conf().Limits, at)) == 0 {
+	if f.Override == nil && len(t.violations(m, by, s.conf().Limits, at)) == 0 {
 		return nil, nil
 	}
 	return s.overQuota(ctx, t.organizer(m).UserID, &t, m.heldBy(t.organizer(m)))

@@ -214,7 +214,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	if err != nil {
 		return nil, err
 	}
-	violations := atDoorAllowed(terms.violations(nil, s.conf().Limits, at))
+	violations := atDoorAllowed(terms.violations(nil, by, s.conf().Limits, at))
 	if len(violations) > 0 {
 		quotas, err := s.overQuota(ctx, by.ID, &terms, nil)
 		if err != nil {

@@ -25,6 +25,7 @@ type fakeStore struct {
 	mu       sync.Mutex
 	sites    map[int64]*Site
 	rooms    map[int64]*Room
+	types    map[int64]*Type
 	meetings map[ID]*Meeting
 	series   map[int64]*Series
 	history  map[ID][]Entry
@@ -35,7 +36,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, types: map[int64]*Type{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
 func (s *fakeStore) LastChange(context.Context, ID) (*PastChange, error) { return nil, ErrNotFound }

@@ -51,6 +51,7 @@ type Meeting struct {
 	Reminders        []Reminder // empty: none
 	DefaultReminders bool       // Reminders follow the installation's defaults
 	Visibility       Visibility
+	TypeID           int64 // 0: an ordinary meeting
 	Status           Status
 	Approval         Approval
 	Request          *Request // pending request; nil: none

@@ -29,6 +29,7 @@ type Series struct {
 	Reminders        []Reminder // ignored if DefaultReminders
 	DefaultReminders bool
 	Visibility       Visibility
+	TypeID           int64     // 0: none
 	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
 	Origin           *Origin   // of a new series, see [Meeting.Origin]; not read
 
@@ -62,11 +63,11 @@ func (s *Series) Dates() []recurrence.Date {
 func (s *Series) First() time.Time { return clock.InstantOrShift(s.Start, clock.ZoneOrUTC(s.Timezone)) }
 
 // terms returns the series' terms for one date.
-func (s *Series) terms(d recurrence.Date, rooms []*Room, defaults []Reminder) Terms {
+func (s *Series) terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []Reminder) Terms {
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
 		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
-		Organizer: s.Organizer,
+		Organizer: s.Organizer, Type: kind,
 	}
 	if s.DefaultReminders {
 		t.Reminders = defaults
@@ -79,7 +80,7 @@ func (s *Series) take(t Terms, at time.Time) {
 	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
 	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
 	s.Attendees, s.Visibility = t.Attendees, t.Visibility
-	s.Organizer = t.organizer(s.sample())
+	s.Organizer, s.TypeID = t.organizer(s.sample()), t.Type.id()
 	s.Reminders, s.DefaultReminders = t.Reminders, t.DefaultReminders
 	s.UpdatedAt = at
 }
@@ -89,7 +90,7 @@ func (s *Series) sample() *Meeting {
 	return &Meeting{
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
-		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
+		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID,
 		SeriesID: s.ID, bookedBy: s.bookedBy,
 	}
 }
@@ -98,7 +99,7 @@ func (s *Series) sample() *Meeting {
 func (s *Series) View(by Actor, rooms []*Room) *Series {
 	m := s.sample().View(by, rooms)
 	seen := *s
-	seen.Organizer = m.Organizer
+	seen.Organizer, seen.TypeID = m.Organizer, m.TypeID
 	seen.Title, seen.Description, seen.Attendees, seen.Reminders = m.Title, m.Description, m.Attendees, m.Reminders
 	return &seen
 }

@@ -95,6 +95,9 @@ func (p *planner) take(w *plannedDate) {
 
 // count a date for the quota of the room, and for the limits of a person in all rooms.
 func (p *planner) count(roomID int64, slot clock.Slot, w *plannedDate) {
+	if w.terms.Type.exempt() {
+		return
+	}
 	for _, id := range []int64{roomID, 0} {
 		q := quota{p.organizerOf(w), id}
 		p.counted[q] = append(p.counted[q], holding{Occupancy{RoomID: roomID, Slot: slot}, w})
@@ -149,7 +152,7 @@ func (p *planner) checkQuotas(ctx context.Context, w *plannedDate, dates []*plan
 // earlier dates of the plan count, a request that holds nothing does not.
 func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*Room, dates []*plannedDate) ([]Fault, error) {
 	organizer, moves := p.organizerOf(w), w.base != nil && w.base.Status == Confirmed
-	if p.waits(rooms) && !p.conf.HoldPending && !moves {
+	if w.terms.Type.exempt() || p.waits(rooms) && !p.conf.HoldPending && !moves {
 		return nil, nil
 	}
 	var over []Fault

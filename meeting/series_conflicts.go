@@ -77,7 +77,7 @@ func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 
 // checkRules records the policy violations of the date.
 func (p *planner) checkRules(w *plannedDate) {
-	violations := w.terms.violations(w.base, p.conf.Limits, p.at)
+	violations := w.terms.violations(w.base, p.by, p.conf.Limits, p.at)
 	if w.terms.accept(violations, p.override) != nil {
 		w.breaks(violations)
 	}

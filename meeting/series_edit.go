@@ -180,7 +180,11 @@ func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []
 	if len(rooms) < len(series.RoomIDs) {
 		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
-	w := &plannedDate{date: d, terms: series.terms(d, rooms, e.conf.Reminders), room: true}
+	kind, err := e.lookUpType(ctx, &Fields{}, series.sample())
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &plannedDate{date: d, terms: series.terms(d, rooms, kind, e.conf.Reminders), room: true}
 	e.dates = []*plannedDate{w}
 	if err := e.validate(ctx, e.dates); err != nil {
 		return nil, nil, err

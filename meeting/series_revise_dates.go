@@ -18,6 +18,9 @@ func (e *revision) follow(ctx context.Context, was, target *Series, terms Terms)
 	if err != nil {
 		return err
 	}
+	if err := e.lookUpTypes(ctx, target); err != nil {
+		return err
+	}
 	old := map[int64]string{}
 	var last time.Time
 	for key, d := range before {
@@ -129,7 +132,7 @@ func (e *revision) appear(target *Series, terms Terms, before, after map[string]
 		if slices.ContainsFunc(e.dates, func(w *plannedDate) bool { return w.base != nil && w.base.OriginalWall.Equal(d.Wall) }) {
 			continue
 		}
-		e.dates = append(e.dates, &plannedDate{date: d, terms: target.terms(d, terms.Rooms, e.conf.Reminders), room: true})
+		e.dates = append(e.dates, &plannedDate{date: d, terms: target.terms(d, terms.Rooms, terms.Type, e.conf.Reminders), room: true})
 	}
 }
 
@@ -151,7 +154,7 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 
 // sameAs reports whether the meeting equals the series' content for that date.
 func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
-	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility && m.Organizer.UserID == s.Organizer.UserID &&
+	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility && m.Organizer.UserID == s.Organizer.UserID && m.TypeID == s.TypeID &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
 }
@@ -175,6 +178,10 @@ func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Da
 	follow(&t.Visibility, was.Visibility, target.Visibility)
 	if m.Organizer.UserID == was.Organizer.UserID {
 		t.Organizer = target.Organizer
+	}
+	t.Type = e.types[m.TypeID]
+	if m.TypeID == was.TypeID {
+		t.Type = e.types[target.TypeID]
 	}
 	timed, placed := m.isAt(before, was), slices.Equal(m.RoomIDs, was.RoomIDs)
 	if m.leftBehind() { // it differs because the series has moved already

@@ -26,6 +26,7 @@ type revision struct {
 	fromAt time.Time  // start of that date
 	change *SeriesChange
 	dates  []*plannedDate
+	types  map[int64]*Type // that the dates have or get
 
 	gone, kept []*Meeting // removed dates; remaining dates, changed or not
 	asked      []*Meeting // now pending, or with a pending move
@@ -310,7 +311,7 @@ func (e *revision) touched(was, target *Series) bool {
 	same := was.Title == target.Title && was.Description == target.Description && was.Timezone == target.Timezone &&
 		was.Start.Equal(target.Start) && was.End.Equal(target.End) && was.Rule.String() == target.Rule.String() &&
 		slices.Equal(was.ExDates, target.ExDates) && slices.Equal(was.RDates, target.RDates) && slices.Equal(was.RoomIDs, target.RoomIDs) &&
-		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility && was.Organizer.UserID == target.Organizer.UserID &&
+		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility && was.Organizer.UserID == target.Organizer.UserID && was.TypeID == target.TypeID &&
 		was.DefaultReminders == target.DefaultReminders && SameReminders(was.Reminders, target.Reminders)
 	return !same
 }

@@ -44,7 +44,7 @@ func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
 		}
 		changed := w.terms
 		changed.Rooms = rooms
-		if rooms == nil || changed.accept(changed.violations(w.base, p.conf.Limits, p.at), p.override) != nil {
+		if rooms == nil || changed.accept(changed.violations(w.base, p.by, p.conf.Limits, p.at), p.override) != nil {
 			continue
 		}
 		w.terms, w.skip, w.other = changed, nil, true

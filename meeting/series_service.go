@@ -194,7 +194,7 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	p.onConflict = f.OnConflict
 	var dates []*plannedDate
 	for _, d := range series.Dates() {
-		dates = append(dates, &plannedDate{date: d, terms: series.terms(d, terms.Rooms, p.conf.Reminders), room: true})
+		dates = append(dates, &plannedDate{date: d, terms: series.terms(d, terms.Rooms, terms.Type, p.conf.Reminders), room: true})
 	}
 	if f.Import != nil {
 		series.Origin = &f.Import.Origin

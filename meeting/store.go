@@ -31,6 +31,12 @@ type Store interface {
 	DeleteSite(ctx context.Context, id int64, fn func(*Site) error) error // [*InUseError] while it has rooms
 	ListSites(ctx context.Context, p Page) (sites []*Site, next string, err error)
 
+	CreateType(ctx context.Context, t *Type) error
+	Type(ctx context.Context, id int64) (*Type, error)
+	Types(ctx context.Context) ([]*Type, error) // by name
+	UpdateType(ctx context.Context, id int64, fn func(*Type) error) (*Type, error)
+	DeleteType(ctx context.Context, id int64, fn func(*Type) error) error // [*InUseError] if a meeting has it
+
 	CreateRoom(ctx context.Context, r *Room) error
 	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids, without unknown ones
 	// UpdateRoom also updates the check-in of the room's coming meetings.
@@ -113,6 +119,7 @@ type MeetingQuery struct {
 	AttendeeEmail string
 	Statuses      []Status // effective at Now
 	SeriesID      int64
+	TypeID        int64
 	Text          string    // in the title, case-insensitive
 	Awaiting      bool      // pending requests that Viewer can approve now
 	Viewer        *Actor    // filters must not reveal private meetings to them: see Reveals
@@ -121,9 +128,9 @@ type MeetingQuery struct {
 }
 
 // Reveals reports whether being listed reveals something that a private meeting hides: its title,
-// its people, or its series. If so, the meeting is listed only to users who may see it.
+// its people, its type, or its series. If so, the meeting is listed only to users who may see it.
 func (q MeetingQuery) Reveals() bool {
-	return q.Text != "" || q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0
+	return q.Text != "" || q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0 || q.TypeID != 0
 }
 
 // DueCursor is the end of a page of Due.

@@ -33,6 +33,9 @@ func (s *Service) Join(ctx context.Context, by Actor, f Fields, until *clock.Tim
 	if f.Override != nil {
 		return nil, fault.Invalid("override", "not_allowed", "must not be set together with wait")
 	}
+	if f.TypeID != nil && *f.TypeID != 0 {
+		return nil, fault.Invalid("type_id", "not_allowed", "must not be set together with wait")
+	}
 	if f.Organizer != nil {
 		return nil, fault.Invalid(f.Organizer.location(), "not_allowed", "must not be set together with wait")
 	}

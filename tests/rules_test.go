@@ -275,3 +275,87 @@ func TestBookingForOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestMeetingTypes: types are defined by admins, limited to roles and rooms, and exempt from quotas.
+func TestMeetingTypes(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		lab := admin.NewRoom(t, "Lab", with{"policy": with{"quota": with{"per": "day", "count": 1}}})
+		desk := admin.NewRoom(t, "Desk")
+		type kind struct {
+			ID      int64             `json:"id"`
+			Names   map[string]string `json:"names"`
+			Color   string            `json:"color"`
+			Version int64             `json:"version"`
+		}
+		var exam, clean kind
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/types", with{"name": "Exam", "names": with{"de": "Prüfung"}, "color": "teal", "min_role": "manager", "room_ids": []int64{desk.ID}}, &exam)
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/types", with{"name": "Cleaning", "quota_exempt": true}, &clean)
+		alice.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, "/types", with{"name": "Mine"})
+		if all := testenv.All[kind](t, alice, "/types"); len(all) != 2 || all[0].ID != clean.ID || all[1].Names["de"] != "Prüfung" {
+			t.Errorf("types %+v", all)
+		}
+
+		start := inSeconds(3600).Truncate(time.Hour).AddDate(0, 0, 2)
+		for start.Hour() != 9 {
+			start = start.Add(time.Hour)
+		}
+		book := func(room int64, hours int, fields with) with {
+			at := start.Add(time.Duration(hours) * time.Hour)
+			return testenv.Booking(at, at.Add(time.Hour), []int64{room}, fields)
+		}
+		p := alice.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(lab.ID, 0, with{"type_id": exam.ID}))
+		if len(p.Errors) != 2 || p.Errors[0].Code != "type_role" || p.Errors[1].Code != "type_room" {
+			t.Errorf("violations %+v", p.Errors)
+		}
+		p = admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", book(desk.ID, 0, with{"type_id": 4711}))
+		if p.Errors[0].Code != "unknown_type" {
+			t.Errorf("errors %+v", p.Errors)
+		}
+		m := admin.Book(t, book(desk.ID, 0, with{"type_id": exam.ID, "visibility": "private"}))
+		typeOf := func(c *testenv.Client, path string) (id *int64) {
+			var got struct {
+				TypeID *int64 `json:"type_id"`
+			}
+			c.Want(t, http.StatusOK, http.MethodGet, path, nil, &got)
+			return got.TypeID
+		}
+		if id := typeOf(admin, at("/meetings/%d", m.ID)); id == nil || *id != exam.ID {
+			t.Errorf("type %v, want %d", id, exam.ID)
+		}
+		if id := typeOf(bob, at("/meetings/%d", m.ID)); id != nil {
+			t.Errorf("a stranger sees the type %d of a private meeting", *id)
+		}
+		for c, want := range map[*testenv.Client]int{admin: 1, bob: 0} {
+			if n := len(testenv.All[testenv.Meeting](t, c, at("/meetings?type_id=%d", exam.ID))); n != want {
+				t.Errorf("%s finds %d meetings of the type, want %d", c.User.Name, n, want)
+			}
+		}
+
+		alice.Book(t, book(lab.ID, 1, with{"type_id": clean.ID}))
+		counted := alice.Book(t, book(lab.ID, 2, nil))
+		alice.Book(t, book(lab.ID, 3, with{"type_id": clean.ID}))
+		alice.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(lab.ID, 4, nil))
+		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", counted.ID), with{"type_id": clean.ID}, nil)
+		alice.Book(t, book(lab.ID, 4, nil))
+
+		var series struct {
+			Series   struct{ ID int64 }
+			Meetings []testenv.Meeting
+		}
+		bob.Want(t, http.StatusCreated, http.MethodPost, "/series", book(lab.ID, 48, with{"rrule": "FREQ=DAILY;COUNT=3", "type_id": clean.ID}), &series)
+		bob.Want(t, http.StatusOK, http.MethodPatch, at("/series/%d", series.Series.ID), with{"type_id": nil}, nil)
+		if id := typeOf(bob, at("/meetings/%d", series.Meetings[2].ID)); id != nil {
+			t.Errorf("a date of the series has the type %d, want none", *id)
+		}
+
+		admin.WantProblem(t, http.StatusConflict, "state_conflict", http.MethodDelete, at("/types/%d", exam.ID), nil)
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/types/%d", exam.ID), with{"active": false}, &exam, testenv.Header("If-Match", `"1"`))
+		admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", book(desk.ID, 5, with{"type_id": exam.ID}))
+		var unused kind
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/types", with{"name": "Unused"}, &unused)
+		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("/types/%d", unused.ID), nil, nil)
+	})
+}

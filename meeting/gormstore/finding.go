@@ -99,11 +99,11 @@ var (
 // heldMeetings are the occupancies of meetings of the user $1 within a span, by the organizer's
 // index, that have not lapsed at an instant.
 func heldMeetings(from, to, at string) string {
-	return `FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", from, to) + `
-			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at
+	return `FROM (SELECT m.id, m.starts_at, m.ends_at, m.ended_at, m.type_id FROM meetings AS m WHERE m.organizer_id = $1 AND ` + recent("m", from, to) + `
+			UNION ALL SELECT m.id, m.starts_at, m.ends_at, m.ended_at, m.type_id
 			FROM (` + longRowsWithin("meetings", "o.id", from, to) + `) AS l CROSS JOIN meetings AS m WHERE m.id = l.id AND m.organizer_id = $1) AS m
 		JOIN occupancies AS o ON o.meeting_id = m.id
-		WHERE NOT o.held AND ` + unlapsed(at)
+		WHERE NOT o.held AND ` + notExempt + ` AND ` + unlapsed(at)
 }
 
 func (s *Store) Busy(ctx context.Context, rooms []int64, span clock.Slot, at time.Time) (map[int64][]clock.Slot, error) {

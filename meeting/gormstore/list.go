@@ -221,6 +221,9 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	if q.SeriesID != 0 {
 		c.add("m.series_id = ?", q.SeriesID)
 	}
+	if q.TypeID != 0 {
+		c.add("m.type_id = ?", q.TypeID)
+	}
 	if len(q.Statuses) > 0 {
 		c.effective(q)
 	}

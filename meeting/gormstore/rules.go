@@ -22,8 +22,11 @@ var (
 	// An occupancy exists exactly while its meeting holds the room or has held it. Buffers make it
 	// longer than the meeting, never shorter.
 	heldSlots = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at FROM occupancies o JOIN meetings m ON m.id = o.meeting_id
-		WHERE NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + unlapsed("$5") + ` AND ` + ofRoom("$1", "$3", "$4"))
+		WHERE NOT o.held AND m.organizer_id = $2 AND m.starts_at < $4 AND m.ends_at > $3 AND ` + notExempt + ` AND ` + unlapsed("$5") + ` AND ` + ofRoom("$1", "$3", "$4"))
 )
+
+// notExempt leaves out meetings whose type is exempt from quotas.
+const notExempt = `NOT EXISTS (SELECT 1 FROM meeting_types AS t WHERE t.id = m.type_id AND t.quota_exempt)`
 
 // A person's meetings in all rooms, one row for each room.
 var heldEverywhere = write(`SELECT m.id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$2", "$3", "$4"))
@@ -58,8 +61,15 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 	if err := s.lockQuotas(tx, ms...); err != nil {
 		return err
 	}
+	exempt, err := s.quotaExempt(tx, ms)
+	if err != nil {
+		return err
+	}
 	read, over := heldOnce{}, &meeting.PolicyError{}
 	for _, m := range ms {
+		if exempt[m] {
+			continue
+		}
 		if err := s.claimQuota(tx, m, read, func(id meeting.ID) bool { return id != m.ID }, over); err != nil {
 			return err
 		}
@@ -70,6 +80,11 @@ func (s *Store) claimQuotas(tx *gorm.DB, ms ...*meeting.Meeting) error {
 // claimQuotasInOrder is claimQuotas for meetings that are saved already: each counts earlier ones,
 // as a preview does. Meetings that exceed a quota do not count.
 func (s *Store) claimQuotasInOrder(tx *gorm.DB, ms []*meeting.Meeting) error {
+	exempt, err := s.quotaExempt(tx, ms)
+	if err != nil {
+		return err
+	}
+	ms = slices.DeleteFunc(slices.Clone(ms), func(m *meeting.Meeting) bool { return exempt[m] })
 	read := heldOnce{}
 	for _, m := range ms {
 		read.cover(m.Claims())

@@ -76,6 +76,7 @@ type GridMeeting struct {
 	Status        string          `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"Current status"`
 	Occupied      []GridOccupancy `json:"occupied,omitempty" doc:"Times for which the meeting occupies rooms, including buffers"`
 	SeriesID      *int64          `json:"series_id,omitempty"`
+	TypeID        *int64          `json:"type_id,omitempty" doc:"Meeting type"`
 	CheckIn       *MeetingCheckIn `json:"check_in,omitempty" doc:"Check-in state; omitted if no check-in is required"`
 	CheckedInAt   *time.Time      `json:"checked_in_at,omitempty"`
 	PendingChange *GridChange     `json:"pending_change,omitempty" doc:"Requested new time or rooms, waiting for approval"`
@@ -127,7 +128,7 @@ func gridMeetingOf(m *meeting.Meeting) GridMeeting {
 	w := GridMeeting{
 		ID: m.ID, RoomIDs: append([]int64{}, m.RoomIDs...), Title: m.Title, Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(),
 		Organizer:  GridOrganizer{m.Organizer.UserID, m.Organizer.Name},
-		Visibility: string(m.Visibility), Status: string(m.Status), SeriesID: number(m.SeriesID), CheckedInAt: instant(m.CheckedInAt), Version: m.Version,
+		Visibility: string(m.Visibility), Status: string(m.Status), SeriesID: number(m.SeriesID), TypeID: number(m.TypeID), CheckedInAt: instant(m.CheckedInAt), Version: m.Version,
 	}
 	for _, o := range m.Occupied {
 		if o.Slot != m.Slot {

@@ -29,6 +29,7 @@ type Meeting struct {
 	Reminders        []Reminder     `json:"reminders" nullable:"false"`
 	DefaultReminders bool           `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
 	Visibility       string         `json:"visibility" enum:"public,private"`
+	TypeID           *int64         `json:"type_id" doc:"Meeting type; null for an ordinary meeting"`
 	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"Current status"`
 	Approval         Approval       `json:"approval"`
 	PendingChange    *PendingChange `json:"pending_change" doc:"Requested new time or rooms, waiting for approval; until then the meeting keeps its own. null if no change is pending"`
@@ -153,6 +154,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Reminders:        list(m.Reminders, reminderOf),
 		DefaultReminders: m.DefaultReminders,
 		Visibility:       string(m.Visibility),
+		TypeID:           number(m.TypeID),
 		Status:           string(m.Status),
 		Origin:           originOf(m.Origin),
 		Approval:         approvalOf(m),
@@ -258,6 +260,7 @@ type MeetingPatch struct {
 	Attendees      Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees"`
 	Reminders      Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility     Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+	TypeID         Field[int64]           `json:"type_id,omitempty" doc:"Active meeting type; null for an ordinary meeting"`
 	OrganizerID    Field[int64]           `json:"organizer_id,omitempty" doc:"User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you"`
 	OrganizerEmail Field[string]          `json:"organizer_email,omitempty" doc:"Email address of that user, instead of organizer_id"`
 	Override       *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
@@ -322,7 +325,7 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 	if p.Override != nil {
 		f.Override = &meeting.Override{Reason: p.Override.Reason}
 	}
-	f.Organizer = p.organizer(&d)
+	f.Organizer, f.TypeID = p.organizer(&d), p.TypeID.ptr()
 	f.Faults = d.faults
 	return f
 }
@@ -384,6 +387,7 @@ type listMeetingsInput struct {
 	RoomID    int64    `query:"room_id"`
 	SiteID    int64    `query:"site_id"`
 	SeriesID  int64    `query:"series_id"`
+	TypeID    int64    `query:"type_id" doc:"Only meetings of this type"`
 	Organizer string   `query:"organizer" doc:"me, or a user ID"`
 	Attendee  string   `query:"attendee" doc:"me for meetings that you attend"`
 	Status    []string `query:"status,explode" doc:"Meetings with any of these statuses; repeat the parameter or separate values with commas"`
@@ -404,7 +408,7 @@ func (in *listMeetingsInput) query(by meeting.Actor, zone *time.Location) (meeti
 	d := decoder{zone: zone}
 	q := meeting.MeetingQuery{
 		From: d.instant("from", in.From), To: d.end("to", in.To),
-		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, Text: in.Q,
+		RoomID: in.RoomID, SiteID: in.SiteID, SeriesID: in.SeriesID, TypeID: in.TypeID, Text: in.Q,
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && !q.From.Before(q.To) {
 		d.add("to", "invalid_span", "must be after from")

@@ -34,6 +34,7 @@ type Series struct {
 	Reminders        []Reminder `json:"reminders" nullable:"false"`
 	DefaultReminders bool       `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
 	Visibility       string     `json:"visibility" enum:"public,private"`
+	TypeID           *int64     `json:"type_id" doc:"Meeting type; null for ordinary meetings"`
 	CancelledAt      *time.Time `json:"cancelled_at" nullable:"true" doc:"When the whole series was cancelled"`
 	Version          int64      `json:"version"`
 	CreatedAt        time.Time  `json:"created_at"`
@@ -117,7 +118,7 @@ func seriesOf(s *meeting.Series) Series {
 		Title: s.Title, Description: s.Description,
 		Organizer: Organizer{ID: s.Organizer.UserID, Name: s.Organizer.Name, Email: s.Organizer.Email},
 		Attendees: list(s.Attendees, attendeeOf), Reminders: list(s.Reminders, reminderOf), DefaultReminders: s.DefaultReminders,
-		Visibility: string(s.Visibility), CancelledAt: instant(s.CancelledAt),
+		Visibility: string(s.Visibility), TypeID: number(s.TypeID), CancelledAt: instant(s.CancelledAt),
 		Version: s.Version, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
 	}
 }

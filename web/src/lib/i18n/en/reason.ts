@@ -21,6 +21,8 @@ export default {
     features: (w) => `No ${w.feature}`,
     no_time_to_decide: () => 'It starts too soon to be approved in time.',
     capacity: (w) => `${room(w)} seats ${w.limit}; this meeting has ${w.actual} people.`,
+    type_room: (w) => `${room(w)} does not take meetings of this type.`,
+    type_role: () => 'You can’t book meetings of this type.',
     room_inactive: (w) => `${room(w)} can’t be booked at the moment.`,
     opening_hours: (w) => `${room(w)} isn’t open for the whole meeting. Opening hours: ${w.limit}.`,
     blackout: (w) => `${room(w)} is unavailable ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,
