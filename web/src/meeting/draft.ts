@@ -38,6 +38,8 @@ export interface Fields {
   start: string
   endDate: string
   end: string
+  /** The meeting type; 0 for none. */
+  type: number
   /** The user for whom to book; nobody for oneself. */
   organizer: Person[]
   attendees: Person[]

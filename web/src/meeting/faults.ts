@@ -4,10 +4,11 @@ import { describe } from '../lib/i18n/problem'
 import { reasonText, type Reason } from './reasons'
 
 /** The form's fields, in order. "" is the form itself. */
-export const fields = ['title', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'organizer', 'reminders', 'override'] as const
+export const fields = ['title', 'type', 'start', 'end', 'rooms', 'rrule', 'dates', 'attendees', 'description', 'organizer', 'reminders', 'override'] as const
 
 const fieldOf: Record<string, string> = {
   title: 'title',
+  type_id: 'type',
   start: 'start',
   timezone: 'start',
   end: 'end',

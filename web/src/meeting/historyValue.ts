@@ -2,6 +2,7 @@ import { seconds } from '../lib/duration'
 import * as f from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { rooms } from '../lib/rooms.svelte'
+import { types } from '../lib/types.svelte'
 import { wallOf } from '../lib/zone'
 import { reasonText, type Reason } from './reasons'
 
@@ -20,6 +21,8 @@ export function valueOf(field: string, v: unknown, zone: string): string {
       return word(i18n.t.meeting.responses, String(v))
     case 'room_ids':
       return f.list((v as number[]).map((id) => rooms.name(id)))
+    case 'type_id':
+      return types.name(Number(v)) || `#${v}`
     case 'override':
       return (v as Reason[]).map((r) => reasonText(r, zone)).join(' ')
     case 'reminders':

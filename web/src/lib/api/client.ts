@@ -4,14 +4,16 @@ import type { paths, components } from './schema'
 type Schemas = components['schemas']
 export type User = Schemas['UserBody']
 export type Site = Schemas['Site']
+export type MeetingType = Schemas['MeetingType']
 export type Room = Schemas['Room']
 export type Meeting = Schemas['Meeting']
 export type Wait = Schemas['Wait']
 export type Blackout = Schemas['Blackout']
 export type GridRoom = Schemas['GridRoom']
 /** A meeting as a calendar shows it; every {@link Meeting} is one. */
-export type GridMeeting = Omit<Schemas['GridMeeting'], 'series_id' | 'checked_in_at' | 'pending_change'> & {
+export type GridMeeting = Omit<Schemas['GridMeeting'], 'series_id' | 'type_id' | 'checked_in_at' | 'pending_change'> & {
   series_id?: number | null
+  type_id?: number | null
   checked_in_at?: string | null
   pending_change?: Schemas['GridChange'] | null
 }

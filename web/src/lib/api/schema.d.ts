@@ -1766,6 +1766,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List meeting types, including inactive ones */
+        get: operations["list-types"];
+        put?: never;
+        /** Add a meeting type */
+        post: operations["create-type"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/types/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a meeting type */
+        get: operations["get-type"];
+        put?: never;
+        post?: never;
+        /** Delete a meeting type that no meeting has */
+        delete: operations["delete-type"];
+        options?: never;
+        head?: never;
+        /** Change a meeting type; its meetings stay as they are */
+        patch: operations["update-type"];
+        trace?: never;
+    };
     "/users": {
         parameters: {
             query?: never;
@@ -2444,6 +2481,11 @@ export interface components {
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title: string | null;
+            /**
+             * Format: int64
+             * @description Active meeting type; null for an ordinary meeting
+             */
+            type_id?: number | null;
             /**
              * @description When to leave the waiting list; only with wait. Defaults to the start of the meeting if omitted or null
              * @example 2027-02-09T18:00:00Z
@@ -3267,6 +3309,11 @@ export interface components {
             status: "pending" | "confirmed" | "in_progress" | "ended" | "rejected" | "cancelled" | "released";
             /** @description Title; Busy if the meeting is private and you may not see it */
             title: string;
+            /**
+             * Format: int64
+             * @description Meeting type
+             */
+            type_id?: number;
             /** Format: int64 */
             version: number;
             /** @enum {string} */
@@ -3591,6 +3638,11 @@ export interface components {
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
+        ListingMeetingType: {
+            items: components["schemas"]["MeetingType"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         ListingPersonBusy: {
             items: components["schemas"]["PersonBusy"][];
             /** @description Cursor of the next page; null on the last page */
@@ -3691,6 +3743,11 @@ export interface components {
             /** @description Title; Busy if the meeting is private and you may not see it */
             title: string;
             /**
+             * Format: int64
+             * @description Meeting type; null for an ordinary meeting
+             */
+            type_id: number | null;
+            /**
              * Format: date-time
              * @description Until when you can undo the change that this answers with POST /meetings/{id}/undo; omitted if you cannot
              */
@@ -3785,8 +3842,74 @@ export interface components {
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title?: string | null;
+            /**
+             * Format: int64
+             * @description Active meeting type; null for an ordinary meeting
+             */
+            type_id?: number | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
+        };
+        MeetingType: {
+            /** @description Whether the type can be chosen */
+            active: boolean;
+            /** @enum {string} */
+            color: "gray" | "blue" | "teal" | "green" | "yellow" | "orange" | "red" | "pink" | "purple";
+            /** Format: date-time */
+            created_at: string;
+            /** Format: int64 */
+            id: number;
+            /**
+             * @description Least role of users who can book the type
+             * @enum {string}
+             */
+            min_role: "member" | "manager" | "admin";
+            name: string;
+            /** @description Names by language (en, de, zh), shown instead of name */
+            names: {
+                [key: string]: string;
+            };
+            /** @description Whether meetings of the type neither count for quotas nor are limited by them */
+            quota_exempt: boolean;
+            room_ids: number[];
+            /** @description With room_ids: where the type can be booked; everywhere if both are empty */
+            site_ids: number[];
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        MeetingTypeInput: {
+            active?: boolean | null;
+            /** @enum {string|null} */
+            color?: "gray" | "blue" | "teal" | "green" | "yellow" | "orange" | "red" | "pink" | "purple" | null;
+            /** @enum {string|null} */
+            min_role?: "member" | "manager" | "admin" | null;
+            /** @description 1 to 200 characters */
+            name: string | null;
+            /** @description Names by language: en, de, zh */
+            names?: {
+                [key: string]: string;
+            } | null;
+            quota_exempt?: boolean | null;
+            room_ids?: number[] | null;
+            site_ids?: number[] | null;
+        };
+        MeetingTypePatch: {
+            active?: boolean | null;
+            /** @enum {string|null} */
+            color?: "gray" | "blue" | "teal" | "green" | "yellow" | "orange" | "red" | "pink" | "purple" | null;
+            /** @enum {string|null} */
+            min_role?: "member" | "manager" | "admin" | null;
+            /** @description 1 to 200 characters */
+            name?: string | null;
+            /** @description Names by language: en, de, zh */
+            names?: {
+                [key: string]: string;
+            } | null;
+            quota_exempt?: boolean | null;
+            room_ids?: number[] | null;
+            site_ids?: number[] | null;
         };
         MessageListBody: {
             items: components["schemas"]["MessageView"][];
@@ -4795,6 +4918,11 @@ export interface components {
             timezone: string;
             /** @description Title; Busy if the series is private and you may not see it */
             title: string;
+            /**
+             * Format: int64
+             * @description Meeting type; null for ordinary meetings
+             */
+            type_id: number | null;
             /** Format: date-time */
             updated_at: string;
             /** Format: int64 */
@@ -4858,6 +4986,11 @@ export interface components {
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title: string | null;
+            /**
+             * Format: int64
+             * @description Active meeting type; null for an ordinary meeting
+             */
+            type_id?: number | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
         };
@@ -4924,6 +5057,11 @@ export interface components {
             timezone?: string | null;
             /** @description 1 to 200 characters */
             title?: string | null;
+            /**
+             * Format: int64
+             * @description Active meeting type; null for an ordinary meeting
+             */
+            type_id?: number | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
         };
@@ -5023,6 +5161,11 @@ export interface components {
             timezone: string;
             /** @description Title; Busy if the series is private and you may not see it */
             title: string;
+            /**
+             * Format: int64
+             * @description Meeting type; null for ordinary meetings
+             */
+            type_id: number | null;
             /** Format: date-time */
             updated_at: string;
             /** Format: int64 */
@@ -7455,6 +7598,8 @@ export interface operations {
                 room_id?: number;
                 site_id?: number;
                 series_id?: number;
+                /** @description Only meetings of this type */
+                type_id?: number;
                 /** @description me, or a user ID */
                 organizer?: string;
                 /** @description me for meetings that you attend */
@@ -10403,6 +10548,178 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingMeetingType"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-type": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeetingTypeInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeetingType"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-type": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeetingType"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-type": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-type": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeetingTypePatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeetingType"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -21,6 +21,7 @@ export const groups: Group[] = [
     sections: [
       { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
       { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
+      { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
       { name: 'tokens', icon: 'lock', load: () => import('./Tokens.svelte') },

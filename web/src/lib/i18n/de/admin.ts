@@ -20,6 +20,7 @@ const de: typeof en = {
       outbox: 'Postausgang',
       config: 'Konfiguration',
       blackouts: 'Sperrzeiten',
+      types: 'Besprechungsarten',
       tokens: 'API-Token',
     },
     zones: {

@@ -18,6 +18,8 @@ const de: typeof en = {
     zone: (zone) => `Zeiten in ${zone}`,
     yours: (range) => `Bei Ihnen: ${range}`,
     free: 'Verfügbar',
+    type: 'Art',
+    noType: 'Keine',
     organizer: 'Organisator',
     organizerHint: 'Leer lassen, um für sich selbst zu buchen',
     attendees: 'Teilnehmende',

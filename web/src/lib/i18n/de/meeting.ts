@@ -122,6 +122,7 @@ const de: typeof en = {
       start: 'Beginn',
       end: 'Ende',
       room_ids: 'Räume',
+      type_id: 'Art',
       organizer: 'Organisator',
       attendees: 'Teilnehmende',
       reminders: 'Erinnerungen',

@@ -18,6 +18,7 @@ export default {
       outbox: 'Outbox',
       config: 'Configuration',
       blackouts: 'Blackouts',
+      types: 'Meeting types',
       tokens: 'API tokens',
     },
     zones: {

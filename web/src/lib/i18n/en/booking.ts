@@ -16,6 +16,8 @@ export default {
     zone: (zone: string) => `Times in ${zone}`,
     yours: (range: string) => `For you: ${range}`,
     free: 'Available',
+    type: 'Type',
+    noType: 'None',
     organizer: 'Organizer',
     organizerHint: 'Leave empty to book for yourself',
     attendees: 'Attendees',

@@ -121,6 +121,7 @@ export default {
       start: 'Start',
       end: 'End',
       room_ids: 'Rooms',
+      type_id: 'Type',
       organizer: 'Organizer',
       attendees: 'Attendees',
       reminders: 'Reminders',

@@ -20,6 +20,7 @@ const zh: typeof en = {
       outbox: '发件箱',
       config: '配置',
       blackouts: '停用时段',
+      types: '会议类型',
       tokens: 'API 令牌',
     },
     zones: {

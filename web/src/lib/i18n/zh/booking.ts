@@ -18,6 +18,8 @@ const zh: typeof en = {
     zone: (zone) => `${zone} 时间`,
     yours: (range) => `您的时间：${range}`,
     free: '可用',
+    type: '类型',
+    noType: '无',
     organizer: '组织者',
     organizerHint: '留空则为自己预订',
     attendees: '参会人',

@@ -122,6 +122,7 @@ const zh: typeof en = {
       start: '开始',
       end: '结束',
       room_ids: '会议室',
+      type_id: '类型',
       organizer: '组织者',
       attendees: '参会人',
       reminders: '提醒',
