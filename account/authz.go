@@ -130,6 +130,7 @@ var table = map[string]rule{
 	"room-free-busy":    {Member, RoomsRead},
 	"room-days":         {Member, RoomsRead}, // statistics only
 	"create-room":       {Admin, RoomsWrite},
+	"import-rooms":      {Admin, RoomsWrite},
 	"update-room":       {Admin, RoomsWrite},
 	"delete-room":       {Admin, RoomsWrite},
 
@@ -195,6 +196,7 @@ var table = map[string]rule{
 	"get-notification":     {Admin, NotificationsRead},
 	"resend-notifications": {Admin, NotificationsWrite},
 	"resend-notification":  {Admin, NotificationsWrite},
+	"send-test-mail":       {Admin, NotificationsWrite},
 	"list-outbox":          {Admin, NotificationsRead}, // messages stored by outbox drivers
 	"get-outbox-message":   {Admin, NotificationsRead},
 

@@ -14,10 +14,7 @@ import (
 // a name, the user gets the first part of the address until then. It returns the errors of
 // [Service.CreateUser].
 func (s *Service) Invite(ctx context.Context, n NewUser) (*User, error) {
-	if strings.TrimSpace(n.Name) == "" {
-		n.Name, _, _ = strings.Cut(strings.TrimSpace(n.Email), "@")
-	}
-	n.Password = ""
+	n.invited()
 	u, err := s.newUser(ctx, n)
 	if err == nil {
 		mail := s.links.newMail(u, InvitationLink, callerName(ctx), s.instant())
@@ -28,6 +25,25 @@ func (s *Service) Invite(ctx context.Context, n NewUser) (*User, error) {
 		return nil, fmt.Errorf("invite user: %w", err)
 	}
 	return u, nil
+}
+
+// invited prepares n for an invitation.
+func (n *NewUser) invited() {
+	if strings.TrimSpace(n.Name) == "" {
+		n.Name, _, _ = strings.Cut(strings.TrimSpace(n.Email), "@")
+	}
+	n.Password = ""
+}
+
+// CheckNewUser returns the faults of a user without a password, who would be invited or not, as an
+// [*InvalidError]. It does not check whether the address is taken.
+func (s *Service) CheckNewUser(n NewUser, invited bool) error {
+	if invited {
+		n.invited()
+	}
+	var fs faults
+	n.user(&fs, s.timezone, s.instant())
+	return fs.Err()
 }
 
 // InviteAgain mails a new link to a user who has no password yet. Earlier links end. It returns an

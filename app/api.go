@@ -45,6 +45,7 @@ func (a *Application) register(api huma.API) {
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
+	a.registerTestMail(api)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobhttp.Register(api, jobhttp.Options{
 		Queue: a.inForce, Mode: a.queueMode, Jobs: a.jobs, Overrides: a.config.Queue.Options(), Horizon: a.config.Queue.Horizon,

@@ -93,9 +93,11 @@ func (s *fakeStore) ListSites(context.Context, Page) ([]*Site, string, error) {
 	return all, "", nil
 }
 
-func (s *fakeStore) CreateRoom(_ context.Context, r *Room) error {
-	r.ID, r.Version = s.next(), 1
-	s.rooms[r.ID] = r.clone()
+func (s *fakeStore) CreateRooms(_ context.Context, rooms []*Room) error {
+	for _, r := range rooms {
+		r.ID, r.Version = s.next(), 1
+		s.rooms[r.ID] = r.clone()
+	}
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (s *Service) CreateRoom(ctx context.Context, by Actor, f RoomFields) (*Room
 		return nil, err
 	}
 	r.UpdatedAt = r.CreatedAt
-	if err := s.store.CreateRoom(ctx, r); err != nil {
+	if err := s.store.CreateRooms(ctx, []*Room{r}); err != nil {
 		return nil, err
 	}
 	return s.Room(ctx, r.ID) // with the zone in force

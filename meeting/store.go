@@ -37,7 +37,7 @@ type Store interface {
 	UpdateType(ctx context.Context, id int64, fn func(*Type) error) (*Type, error)
 	DeleteType(ctx context.Context, id int64, fn func(*Type) error) error // [*InUseError] if a meeting has it
 
-	CreateRoom(ctx context.Context, r *Room) error
+	CreateRooms(ctx context.Context, rooms []*Room) error    // all or none; sets their IDs
 	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids, without unknown ones
 	// UpdateRoom also updates the check-in of the room's coming meetings.
 	UpdateRoom(ctx context.Context, id int64, fn func(*Room) error) (*Room, error)

@@ -199,27 +199,38 @@ func (p *policyJSON) policy() policy.Policy {
 	return rules
 }
 
-func (s *Store) CreateRoom(ctx context.Context, r *meeting.Room) error {
-	row := newRoomRow(r)
-	row.Version = 1
+func (s *Store) CreateRooms(ctx context.Context, rooms []*meeting.Room) error {
+	rows := make([]*roomRow, len(rooms))
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
-		row.ID = 0
-		if err := tx.Create(row).Error; err != nil {
-			return err
+		for i, r := range rooms {
+			rows[i] = newRoomRow(r)
+			if err := s.createRoom(tx, rows[i], r); err != nil {
+				return err
+			}
 		}
-		if err := joinSite(tx, row.ID, r.SiteID); err != nil {
-			return err
-		}
-		if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
-			return err
-		}
-		return s.note(tx, "room.created", row.ID, row.Name, nil, noted(row, r))
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("create room: %w", err)
+		return fmt.Errorf("create rooms: %w", err)
 	}
-	r.ID, r.Version = row.ID, row.Version
+	for i, r := range rooms {
+		r.ID, r.Version = rows[i].ID, rows[i].Version
+	}
 	return nil
+}
+
+func (s *Store) createRoom(tx *gorm.DB, row *roomRow, r *meeting.Room) error {
+	row.ID, row.Version = 0, 1
+	if err := tx.Create(row).Error; err != nil {
+		return err
+	}
+	if err := joinSite(tx, row.ID, r.SiteID); err != nil {
+		return err
+	}
+	if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
+		return err
+	}
+	return s.note(tx, "room.created", row.ID, row.Name, nil, noted(row, r))
 }
 
 // noted returns a room as the audit trail records it.

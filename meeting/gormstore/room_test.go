@@ -36,7 +36,7 @@ func TestRooms_readBackTheSame(t *testing.T) {
 			CreatedAt: now,
 			UpdatedAt: now,
 		}
-		if err := f.store.CreateRoom(t.Context(), full); err != nil {
+		if err := f.store.CreateRooms(t.Context(), []*meeting.Room{full}); err != nil {
 			t.Fatal(err)
 		}
 		full.Zone = "Europe/Berlin"

@@ -142,7 +142,7 @@ func (f *fixture) room(name string, change ...func(*meeting.Room)) *meeting.Room
 	for _, c := range change {
 		c(r)
 	}
-	if err := f.store.CreateRoom(f.Context(), r); err != nil {
+	if err := f.store.CreateRooms(f.Context(), []*meeting.Room{r}); err != nil {
 		f.Fatal(err)
 	}
 	return r

@@ -255,6 +255,7 @@ func (h *handlers) registerRooms(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-rooms", http.MethodGet, "/rooms", "List rooms", tag), h.listRooms)
 	register(api, creates(operation("create-room", http.MethodPost, "/rooms", "Add a room", tag)), h.createRoom)
+	h.registerRoomImport(api)
 	register(api, operation("get-room", http.MethodGet, "/rooms/{id}", "Get a room", tag), h.room)
 	register(api, operation("update-room", http.MethodPatch, "/rooms/{id}", "Change a room; booked meetings do not change", tag), h.updateRoom)
 	register(api, deletes(operation("delete-room", http.MethodDelete, "/rooms/{id}", "Delete a room without future meetings", tag)), h.deleteRoom)

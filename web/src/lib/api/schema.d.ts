@@ -964,6 +964,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test email to the caller */
+        post: operations["send-test-mail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications/{id}": {
         parameters: {
             query?: never;
@@ -1152,6 +1169,23 @@ export interface paths {
         put?: never;
         /** Add a room */
         post: operations["create-room"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add rooms from a CSV list, all or none; rooms that exist are left out */
+        post: operations["import-rooms"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3401,6 +3435,35 @@ export interface components {
             /** @description timeout, or the reason that was given */
             reason: string | null;
         };
+        ImportedRoom: {
+            /** Format: int64 */
+            capacity: number;
+            errors?: components["schemas"]["ImportedRoomFault"][];
+            features: string[];
+            floor: string;
+            /**
+             * Format: int64
+             * @description The created room
+             */
+            id?: number;
+            /** Format: int64 */
+            line: number;
+            name: string;
+            /** Format: int64 */
+            site_id: number | null;
+            /**
+             * @description exists: a room with this name at this site is left as it is
+             * @enum {string}
+             */
+            status: "new" | "exists" | "invalid";
+        };
+        ImportedRoomFault: {
+            /** @example malformed */
+            code: string;
+            /** @example capacity */
+            column: string;
+            message: string;
+        };
         Interval: {
             /** Format: date-time */
             end: string;
@@ -4720,6 +4783,24 @@ export interface components {
              */
             timezone: string;
         };
+        RoomImport: {
+            /**
+             * @description At most 1,000 rooms, one per line: name, capacity, floor, features (separated by semicolons or slashes), site (name). A first line with these words as column names may put them in another order
+             * @example name,capacity,floor,features
+             *     Turing,8,3,projector;video
+             */
+            csv: string;
+            /** @description Whether to only report what would happen, with all faults */
+            dry_run?: boolean;
+            /**
+             * Format: int64
+             * @description Site of the rooms that name none
+             */
+            site_id?: number;
+        };
+        RoomImportOutputBody: {
+            items: components["schemas"]["ImportedRoom"][];
+        };
         RoomInput: {
             /** @description Whether the room takes new meetings */
             active?: boolean | null;
@@ -5285,6 +5366,13 @@ export interface components {
             room: components["schemas"]["Room"];
             /** Format: date-time */
             start: string;
+        };
+        TestMailOutputBody: {
+            /**
+             * Format: int64
+             * @description Shows whether the mail was sent, see GET /notifications/{id}
+             */
+            notification_id: number;
         };
         TokenBody: {
             /** Format: date-time */
@@ -8315,6 +8403,39 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "send-test-mail": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestMailOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "get-notification": {
         parameters: {
             query?: never;
@@ -8728,6 +8849,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Room"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "import-rooms": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomImport"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoomImportOutputBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -19,6 +19,7 @@ export const groups: Group[] = [
   {
     name: 'people',
     sections: [
+      { name: 'start', icon: 'check', load: () => import('./start/Start.svelte') },
       { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
       { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
@@ -41,9 +42,9 @@ export const groups: Group[] = [
   {
     name: 'insight',
     sections: [
-      { name: 'utilisation', icon: 'calendar', load: () => import('./reports/Utilisation.svelte') },
+      { name: 'utilisation', icon: 'chart', load: () => import('./reports/Utilisation.svelte') },
       { name: 'punctuality', icon: 'clock', load: () => import('./reports/Punctuality.svelte') },
-      { name: 'forgotten', icon: 'people', load: () => import('./reports/Forgotten.svelte') },
+      { name: 'forgotten', icon: 'repeat', load: () => import('./reports/Forgotten.svelte') },
       { name: 'audit', icon: 'text', load: () => import('./audit/History.svelte') },
     ],
   },

@@ -5,6 +5,7 @@ const de: typeof en = {
     title: 'Verwaltung',
     groups: { people: 'Räume und Personen', operations: 'Betrieb', insight: 'Auswertungen', system: 'System' },
     sections: {
+      start: 'Erste Schritte',
       rooms: 'Räume',
       sites: 'Standorte',
       people: 'Personen',
@@ -29,6 +30,7 @@ const de: typeof en = {
     },
     rooms: 'Räume',
     newRoom: 'Neuer Raum',
+    severalRooms: 'Mehrere hinzufügen',
     newSite: 'Neuer Standort',
     editSite: 'Standort bearbeiten',
     newPerson: 'Neue Person',

@@ -3,6 +3,7 @@ export default {
     title: 'Admin',
     groups: { people: 'Rooms and people', operations: 'Operations', insight: 'Insights', system: 'System' },
     sections: {
+      start: 'Get started',
       rooms: 'Rooms',
       sites: 'Sites',
       people: 'People',
@@ -27,6 +28,7 @@ export default {
     },
     rooms: 'Rooms',
     newRoom: 'New room',
+    severalRooms: 'Add several',
     newSite: 'New site',
     editSite: 'Edit site',
     newPerson: 'New person',

@@ -5,6 +5,7 @@ const zh: typeof en = {
     title: '管理',
     groups: { people: '会议室与人员', operations: '运行', insight: '统计', system: '系统' },
     sections: {
+      start: '快速开始',
       rooms: '会议室',
       sites: '地点',
       people: '人员',
@@ -29,6 +30,7 @@ const zh: typeof en = {
     },
     rooms: '会议室',
     newRoom: '新建会议室',
+    severalRooms: '批量添加',
     newSite: '新建地点',
     editSite: '编辑地点',
     newPerson: '新建人员',
