@@ -372,7 +372,7 @@ func TestPageGridKeys(t *testing.T) {
 	held(t, alan, m.ID, second.ID, hour("12:15"), hour("13:30"))
 	b.cellSays("By the keys")
 	b.ctrl("z")
-	b.told("Moved back")
+	b.told("Change undone")
 	held(t, alan, m.ID, second.ID, hour("12:00"), hour("13:30"))
 	b.cellSays("By the keys")
 

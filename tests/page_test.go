@@ -307,7 +307,7 @@ func (b *tab) signIn(email, password string) {
 func (b *tab) settle() {
 	b.t.Helper()
 	b.await(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
-		done(!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getComputedTiming().endTime < Infinity)))))`)
+		done(!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getComputedTiming().endTime < 10_000)))))`)
 }
 
 // axe lets axe-core look at the page. What it finds counts once the page stood still meanwhile: text that

@@ -158,7 +158,7 @@ func TestPageRoomWeek(t *testing.T) {
 	want("moved", m.ID, 2, "13:00", "14:30")
 	b.await("%s?.id === 'week-%d-2'", block("Mit der Maus"), m.ID)
 	b.press("Rückgängig")
-	b.told("Zurückverschoben")
+	b.told("Änderung rückgängig gemacht")
 	want("moved back", m.ID, 1, "10:00", "11:30")
 	b.await("%s?.id === 'week-%d-1'", block("Mit der Maus"), m.ID)
 	b.weekDrag(1, 11.45, 1, 12.5)
@@ -166,7 +166,7 @@ func TestPageRoomWeek(t *testing.T) {
 	b.await("%s?.innerText.includes('12:30')", block("Mit der Maus"))
 	want("extended", m.ID, 1, "10:00", "12:30")
 	b.press("Rückgängig")
-	b.told("Zurückverschoben")
+	b.told("Änderung rückgängig gemacht")
 	b.await("!%s?.innerText.includes('12:30')", block("Mit der Maus"))
 	want("shortened again", m.ID, 1, "10:00", "11:30")
 
@@ -215,7 +215,7 @@ func TestPageRoomWeek(t *testing.T) {
 	want("moved by keys", k.ID, 0, "10:15", "11:15")
 	b.await("document.activeElement === %s", block("Mit Tasten"))
 	b.press("Rückgängig")
-	b.told("Zurückverschoben")
+	b.told("Änderung rückgängig gemacht")
 	b.await("%s?.id === 'week-%d-2'", block("Mit Tasten"), k.ID)
 	want("moved back by keys", k.ID, 2, "10:00", "10:45")
 	// Somebody else's cannot be moved, and opens.

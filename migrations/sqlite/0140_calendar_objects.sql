@@ -11,7 +11,7 @@ CREATE TABLE calendar_objects (
     series_id  INTEGER REFERENCES series (id) ON DELETE CASCADE,
     sequence   INTEGER NOT NULL,
     dtstamp    DATETIME,                -- of that version; null: unknown
-    CONSTRAINT calendar_objects_uid UNIQUE (uid, organizer)
+    CONSTRAINT calendar_objects_unique UNIQUE (uid, organizer)
 );
 
 CREATE INDEX calendar_objects_meeting ON calendar_objects (meeting_id) WHERE meeting_id IS NOT NULL;
