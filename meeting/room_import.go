@@ -77,7 +77,7 @@ func (s *Service) ImportRooms(ctx context.Context, by Actor, csv string, siteID 
 		case first == 0:
 			row.Exists = true
 		case len(row.Faults) == 0:
-			row.Faults = append(row.Faults, fault.New("name", "duplicate", fmt.Sprintf("is also in line %d", first)))
+			row.Faults = append(row.Faults, fault.New("name", "duplicate", "is also in line %d", first))
 		}
 		for _, f := range row.Faults {
 			all.Add(fmt.Sprintf("csv[%d].%s", line.Line, f.Location), f.Code, "%s", f.Message)
