@@ -145,7 +145,6 @@ const (
 	NoticeWaitlistOffer    NoticeKind = "waitlist_offer"
 	NoticeWaitlistBooked   NoticeKind = "waitlist_booked"
 	NoticeWaitlistExpired  NoticeKind = "waitlist_expired"
-	NoticeRoomFault        NoticeKind = "room_fault"
 )
 
 // Facts are the data for the text of a notice, as of the time when it was created.
@@ -175,7 +174,6 @@ type Facts struct {
 	Request     *Requested `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
 	Move        *Placement `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
 	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer from the waiting list
-	RoomID      int64      `json:"room_id,omitempty"`     // of a reported room fault
 	LinkSeed    string     `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
 
 	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series

@@ -46,7 +46,6 @@ const (
 	WaitlistOffer    Kind = "waitlist_offer"
 	WaitlistBooked   Kind = "waitlist_booked"
 	WaitlistExpired  Kind = "waitlist_expired"
-	RoomFault        Kind = "room_fault"     // to the facility contact of a room
 	InviteUser       Kind = "invite_user"    // to a new user, with a link to choose a password
 	PasswordReset    Kind = "password_reset" // to a user, with a link to choose a new password
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server

@@ -77,7 +77,7 @@ func (c *cli) importRooms(ctx context.Context, meetings *meeting.Service, text s
 	if faults > 0 {
 		return fmt.Errorf("%d faults", faults)
 	}
-	fmt.Fprintf(c.stdout, "%s %d rooms; %d exist.\n", added(dryRun), len(rows)-exist, exist)
+	fmt.Fprintf(c.stdout, "Rooms %s: %d. Already there: %d.\n", added(dryRun), len(rows)-exist, exist)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (c *cli) importPeople(ctx context.Context, accounts *account.Service, text 
 		}
 		count++
 	}
-	fmt.Fprintf(c.stdout, "%s %d people; %d exist.\n", added(dryRun), count, exist)
+	fmt.Fprintf(c.stdout, "People %s: %d. Already there: %d.\n", added(dryRun), count, exist)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d people not added", failed, len(rows))
 	}
@@ -131,7 +131,7 @@ func (c *cli) importPeople(ctx context.Context, accounts *account.Service, text 
 
 func added(dryRun bool) string {
 	if dryRun {
-		return "Would add"
+		return "to add"
 	}
-	return "Added"
+	return "added"
 }

@@ -220,8 +220,6 @@ func (r *Renderer) page(v *view) (page, error) {
 	case r.baseURL == "":
 	case v.meetingID != 0:
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
-	case v.facts.RoomID != 0:
-		p.URL = r.baseURL + "/rooms/" + strconv.FormatInt(v.facts.RoomID, 10)
 	}
 	if !v.facts.Start.IsZero() {
 		p.Tile.Day = strconv.Itoa(v.start.Day())
@@ -265,6 +263,6 @@ var (
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
-		"room_fault": amber, "invite_user": violet, "password_reset": blue, "test_mail": green,
+		"invite_user": violet, "password_reset": blue, "test_mail": green,
 	}
 )

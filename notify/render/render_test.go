@@ -160,10 +160,6 @@ func scenarios() []scenario {
 		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
 		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
 		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
-		add("room-fault", notify.RoomFault, start, func(f *notify.Facts) {
-			*f = notify.Facts{Title: f.Title, Rooms: f.Rooms[:1], Description: "The screen stays dark.\nI tried both cables.", By: by, RoomID: 3}
-			f.Title = f.Rooms[0]
-		})
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5
 			f.Series = &notify.Series{

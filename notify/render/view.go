@@ -146,7 +146,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.RoomFault, notify.InviteUser, notify.PasswordReset, notify.TestMail:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -240,7 +240,7 @@ func (v *view) fields() []field {
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)
 	switch v.Kind {
-	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation), string(notify.RoomFault):
+	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation):
 		add("description", lines(v.facts.Description, maxDescription)...)
 	}
 	return fs

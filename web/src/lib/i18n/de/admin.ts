@@ -103,7 +103,6 @@ const de: typeof en = {
       waitlist_expired: 'Nicht mehr auf der Warteliste',
       invite_user: 'Einladung einer Person',
       password_reset: 'Passwort zurücksetzen',
-      room_fault: 'Störung im Raum',
       test_mail: 'Test-E-Mail',
     },
     noNotifications: 'Noch nichts gesendet',

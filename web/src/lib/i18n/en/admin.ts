@@ -101,7 +101,6 @@ export default {
       waitlist_expired: 'Off the waiting list',
       invite_user: 'User invitation',
       password_reset: 'Password reset',
-      room_fault: 'Room fault',
       test_mail: 'Test email',
     },
     noNotifications: 'Nothing sent yet',

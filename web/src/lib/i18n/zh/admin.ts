@@ -99,7 +99,6 @@ const zh: typeof en = {
       waitlist_expired: '候补结束',
       invite_user: '用户邀请',
       password_reset: '重置密码',
-      room_fault: '会议室故障',
       test_mail: '测试邮件',
     },
     noNotifications: '尚未发送任何通知',
