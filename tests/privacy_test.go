@@ -338,7 +338,7 @@ func (a *affair) queries(op *operation) []string {
 		"from": {a.start.Add(-24 * time.Hour).Format(time.RFC3339)}, "to": {a.start.AddDate(0, 0, 5).Format(time.RFC3339)},
 		"start": {a.start.Format(time.RFC3339)}, "end": {a.start.Add(time.Hour).Format(time.RFC3339)}, "duration": {"1h"}, "attendees": {"1"},
 		"group": {"room", "hour"}, "room_id": {strconv.FormatInt(a.room.ID, 10)}, "site_id": {strconv.FormatInt(a.site, 10)},
-		"meeting_id": {strconv.FormatInt(a.meetings[0].ID, 10)}, "status": {"pending", "cancelled"}, "state": {"sent"}, "limit": {"1", "500"},
+		"email": {"alice@example.org"}, "meeting_id": {strconv.FormatInt(a.meetings[0].ID, 10)}, "status": {"pending", "cancelled"}, "state": {"sent"}, "limit": {"1", "500"},
 	}
 	if op.path == "/occupancy" {
 		values["from"], values["to"] = []string{a.start.Format(time.DateOnly)}, []string{a.start.AddDate(0, 0, 5).Format(time.DateOnly)}

@@ -216,9 +216,7 @@ func (r *Renderer) page(v *view) (page, error) {
 	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
 		p.Void = v.facts.Move == nil && v.Part == "" // otherwise the meeting still takes place
 	}
-	switch {
-	case r.baseURL == "":
-	case v.meetingID != 0:
+	if r.baseURL != "" && v.meetingID != 0 {
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
 	}
 	if !v.facts.Start.IsZero() {
