@@ -53,7 +53,7 @@ func TestImportRooms(t *testing.T) {
 	for _, f := range invalid.Faults {
 		found = append(found, f.Location+" "+f.Code)
 	}
-	want := "csv[2].capacity malformed, csv[3].name required, csv[4].site unknown_site, csv[5].name duplicate"
+	want := "csv[2].capacity malformed, csv[3].name too_short, csv[4].site unknown_site, csv[5].name duplicate"
 	if got := strings.Join(found, ", "); got != want || count() != before+2 {
 		t.Errorf("faults %s, want %s; %d rooms", got, want, count()-before)
 	}
