@@ -296,7 +296,7 @@ func TestPageGridMouse(t *testing.T) {
 // TestPageGridKeys: all of it without a pointer, and said aloud.
 func TestPageGridKeys(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	alan := server.Login(t, "alan@example.org", demoPassword)
 	date := quietDay()
