@@ -139,7 +139,8 @@ func TestPageManyRooms(t *testing.T) {
 
 	b := browse(t, server)
 	b.signIn(testenv.AdminEmail, testenv.AdminPassword)
-	b.await("document.querySelector('.row')") // the browser keeps the rooms' zone: without it, the first visit reads the grid again
+	// Without the rooms' zone, which the browser stores, the first visit reads the grid again.
+	b.await("document.querySelector('.row')")
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error { // signing in has filled it
 		_, err := cdp.Call(ctx, target, network.ClearBrowserCache, cdp.Empty{})
 		return err
