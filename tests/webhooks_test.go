@@ -113,6 +113,7 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("attempt %q, key %q", p.attempt, p.key)
 			}
 		}
+		eventually(t, soon(10), "each delivery is recorded", func() bool { return len(hookDeliveries(t, c, h, "?state=delivered")) == 5 })
 		for _, d := range hookDeliveries(t, c, h, "?state=delivered") {
 			if d.Status == nil || *d.Status != 200 || d.Attempts != 1 || d.LastError != nil {
 				t.Errorf("%+v", d)
