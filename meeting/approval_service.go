@@ -199,7 +199,7 @@ func (s *Service) roster(ctx context.Context, rooms []*Room) (*roster, error) {
 }
 
 // WithDeputies returns the actor with the users whom they represent now. Only managers need them:
-// admins may decide for everyone. A caller that checks rights repeatedly calls it once.
+// admins may decide any request. A caller that checks rights repeatedly calls it once.
 func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager {
 		return by, nil
@@ -207,7 +207,7 @@ func (s *Service) WithDeputies(ctx context.Context, by Actor) (Actor, error) {
 	return s.withRepresented(ctx, by)
 }
 
-// deciding returns the actor with the users whom they represent. An admin may decide for everyone,
+// deciding returns the actor with the users whom they represent. An admin may decide any request,
 // but the decision names the absent user that it was made for.
 func (s *Service) deciding(ctx context.Context, by Actor) (Actor, error) {
 	if by.Role != Manager && by.Role != Admin {

@@ -51,7 +51,7 @@ type Scheduler interface {
 	Forget(ctx context.Context, ids ...string)
 }
 
-// NewService returns a service. settings is called for every use.
+// NewService returns a service. It calls settings whenever it needs one.
 func NewService(store Store, directory Directory, scheduler Scheduler, settings func() Settings, now func() time.Time, log *slog.Logger) *Service {
 	return &Service{store: store, directory: directory, scheduler: scheduler, settings: settings, now: now, log: log}
 }

@@ -73,7 +73,7 @@ type Store interface {
 
 	// Start sets confirmed meetings of the given versions that have not passed their end to
 	// in_progress. End sets confirmed or in-progress ones to ended, or to released if a required
-	// check-in is missing. Each writes a history entry for every changed meeting and returns one
+	// check-in is missing. Each writes a history entry for each changed meeting and returns one
 	// outcome per ref, in one statement. For Start, a meeting that never started but has passed its
 	// end is [Done].
 	Start(ctx context.Context, refs []Ref, at time.Time) ([]Outcome, error)

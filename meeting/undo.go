@@ -159,11 +159,15 @@ func (s *Service) UndoSeries(ctx context.Context, by Actor, id int64, ifMatch *i
 // its series that concerned no other meeting.
 func (s *Service) lastChange(ctx context.Context, by Actor, m *Meeting) (*PastChange, error) {
 	if m.SeriesID == 0 && m.justBooked() {
-		if !by.MayEdit(m) {
-			return nil, ErrForbidden
+		booked, _, err := s.store.History(ctx, m.ID, Page{Limit: 1})
+		switch {
+		case err != nil:
+			return nil, err
+		case len(booked) == 0:
+			return nil, ErrUndoExpired
 		}
 		return &PastChange{
-			Undoable: Undoable{UserID: by.ID, At: m.CreatedAt, Until: m.CreatedAt.Add(s.conf().Undo)},
+			Undoable: Undoable{UserID: booked[0].Actor.ID, At: m.CreatedAt, Until: m.CreatedAt.Add(s.conf().Undo)},
 			Meetings: []PastMeeting{{ID: m.ID, Version: m.Version}},
 		}, nil
 	}

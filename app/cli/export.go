@@ -69,10 +69,11 @@ func (c *cli) exportICS(ctx context.Context, a *app.Application, flags icsExport
 	name, qs := "Punctual", []meeting.MeetingQuery{q}
 	switch {
 	case flags.room != "":
-		name = flags.room
-		if qs[0].RoomID, err = roomNamed(ctx, a, flags.room); err != nil {
+		room, err := roomNamed(ctx, a, flags.room)
+		if err != nil {
 			return err
 		}
+		name, qs[0].RoomID = room.Name, room.ID
 	case flags.user != "":
 		u, err := userNamed(ctx, a, flags.user)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +62,12 @@ func (c *cli) readFile(name string) (string, error) {
 func (c *cli) importRooms(ctx context.Context, meetings *meeting.Service, text string, dryRun bool) error {
 	operator := meeting.Actor{Kind: meeting.ActorSystem, Name: "punctual import", Role: meeting.Role(account.Admin)}
 	rows, err := meetings.ImportRooms(ctx, operator, text, 0, dryRun)
+	if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		for _, f := range invalid.Faults {
+			c.printFault(f)
+		}
+		return fmt.Errorf("%d faults", len(invalid.Faults))
+	}
 	if err != nil {
 		return fault.Plain(err)
 	}
@@ -79,6 +86,12 @@ func (c *cli) importRooms(ctx context.Context, meetings *meeting.Service, text s
 	}
 	fmt.Fprintf(c.stdout, "Rooms %s: %d. Already there: %d.\n", added(dryRun), len(rows)-exist, exist)
 	return nil
+}
+
+// printFault prints a fault at a location such as csv[3].capacity.
+func (c *cli) printFault(f meeting.Fault) {
+	line, column, _ := strings.Cut(strings.TrimPrefix(f.Location, "csv["), "]")
+	fmt.Fprintf(c.stderr, "line %s: %s\n", line, strings.TrimSpace(strings.TrimPrefix(column, ".")+" "+f.Message))
 }
 
 var peopleColumns = []string{"email", "name", "role", "phone", "language", "timezone"}

@@ -179,18 +179,22 @@ func (c *cli) importOptions(ctx context.Context, a *app.Application, flags icsIm
 		return o, err
 	}
 	if flags.room != "" {
-		if o.RoomID, err = roomNamed(ctx, a, flags.room); err != nil {
+		room, err := roomNamed(ctx, a, flags.room)
+		if err != nil {
 			return o, err
 		}
+		o.RoomID = room.ID
 	}
 	for _, text := range flags.names {
-		name, room, ok := strings.Cut(text, "=")
+		name, target, ok := strings.Cut(text, "=")
 		if !ok {
 			return o, usageError{fmt.Errorf(`--map is %q; it must be like "Conf A=Turing"`, text)}
 		}
-		if o.Rooms[strings.TrimSpace(name)], err = roomNamed(ctx, a, strings.TrimSpace(room)); err != nil {
+		room, err := roomNamed(ctx, a, strings.TrimSpace(target))
+		if err != nil {
 			return o, err
 		}
+		o.Rooms[strings.TrimSpace(name)] = room.ID
 	}
 	if flags.organizer != "" {
 		u, err := userNamed(ctx, a, flags.organizer)
@@ -211,20 +215,20 @@ func userNamed(ctx context.Context, a *app.Application, email string) (*account.
 }
 
 // roomNamed finds a room by its name or ID.
-func roomNamed(ctx context.Context, a *app.Application, name string) (int64, error) {
-	var found []int64
+func roomNamed(ctx context.Context, a *app.Application, name string) (*meeting.Room, error) {
+	var found []*meeting.Room
 	number, _ := strconv.ParseInt(name, 10, 64)
 	for page := (meeting.Page{Limit: 500}); ; {
 		rooms, next, err := a.Meetings().Rooms(ctx, meeting.RoomQuery{IncludeInactive: true}, page)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for _, r := range rooms {
 			if strings.EqualFold(r.Name, name) {
-				found = append(found, r.ID)
+				found = append(found, r)
 			}
 			if r.ID == number {
-				return r.ID, nil
+				return r, nil
 			}
 		}
 		if page.Cursor = next; next == "" {
@@ -233,11 +237,11 @@ func roomNamed(ctx context.Context, a *app.Application, name string) (int64, err
 	}
 	switch len(found) {
 	case 0:
-		return 0, fmt.Errorf("no room is named %q", name)
+		return nil, fmt.Errorf("no room is named %q", name)
 	case 1:
 		return found[0], nil
 	default:
-		return 0, fmt.Errorf("several rooms are named %q; use an ID", name)
+		return nil, fmt.Errorf("several rooms are named %q; use an ID", name)
 	}
 }
 
