@@ -140,30 +140,41 @@ func (s *Service) sift(ctx context.Context, a *searcher, length time.Duration, s
 		return nil, fmt.Errorf("look up blackouts: %w", err)
 	}
 	var rooms []int64
-	candidates := map[int64]*candidate{}
-	var open clock.Slot // from when to when any of them is
+	var candidates []candidate // of each room
+	var open clock.Slot        // from when to when any of them is
 	for _, k := range kinds {
 		v := k.sieve(a, length, span, closed)
 		if c := v.candidate(); !c.passes() {
 			continue
 		}
 		open = v.widen(open)
-		of := make([]candidate, len(k.RoomIDs))
-		for i, id := range k.RoomIDs {
-			of[i] = v.candidate()
-			candidates[id] = &of[i]
-		}
 		rooms = append(rooms, k.RoomIDs...)
+		for range k.RoomIDs {
+			candidates = append(candidates, v.candidate())
+		}
 	}
 	if len(rooms) <= nextBatch {
 		return rooms, nil
 	}
-	err = s.store.AllBusy(ctx, open, a.now, func(room int64, taken clock.Slot) {
-		if c := candidates[room]; c != nil {
-			c.add(taken)
+	of := make(map[int64]int, len(rooms))
+	for i, id := range rooms {
+		of[id] = i
+	}
+	err = s.store.AllBusy(ctx, open, a.now, func(slot clock.Slot, in []int64) {
+		taken := intervalOf(slot)
+		for _, id := range in {
+			if i, ok := of[id]; ok {
+				candidates[i].add(taken)
+			}
 		}
 	})
-	return slices.DeleteFunc(rooms, func(id int64) bool { return !candidates[id].passes() }), err
+	passing := rooms[:0]
+	for i, id := range rooms {
+		if candidates[i].passes() {
+			passing = append(passing, id)
+		}
+	}
+	return passing, err
 }
 
 // suggest returns, for each room, at most limit of the first times at which the actor may book it.

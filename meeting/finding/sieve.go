@@ -21,7 +21,20 @@ type sieve struct {
 	*Kind
 	room   *policy.Room // with only what all of them share
 	length time.Duration
-	open   []clock.Slot // without blackouts of the site
+	open   []interval // without blackouts of the site
+}
+
+// interval is a slot in microseconds since 1970, of which tens of thousands are compared.
+type interval struct{ start, end int64 }
+
+func intervalOf(s clock.Slot) interval { return interval{s.Start.UnixMicro(), s.End.UnixMicro()} }
+
+func (v interval) slot() clock.Slot {
+	return clock.Slot{Start: time.UnixMicro(v.start).UTC(), End: time.UnixMicro(v.end).UTC()}
+}
+
+func (v interval) widen(before, after time.Duration) interval {
+	return interval{v.start - before.Microseconds(), v.end + after.Microseconds()}
 }
 
 func (k *Kind) sieve(a *searcher, length time.Duration, span clock.Slot, blackouts []policy.Blackout) *sieve {
@@ -39,7 +52,9 @@ func (k *Kind) sieve(a *searcher, length time.Duration, span clock.Slot, blackou
 		}
 	}
 	for _, open := range v.room.OpenHours(span) {
-		v.open = append(v.open, open.Without(closed)...)
+		for _, s := range open.Without(closed) {
+			v.open = append(v.open, intervalOf(s))
+		}
 	}
 	return v
 }
@@ -47,8 +62,8 @@ func (k *Kind) sieve(a *searcher, length time.Duration, span clock.Slot, blackou
 // widen extends a span, which may be empty, to all that the sieve needs: when its rooms are open,
 // and their buffers.
 func (v *sieve) widen(span clock.Slot) clock.Slot {
-	for _, s := range v.open {
-		s = s.Widen(v.Policy.BufferBefore, v.Policy.BufferAfter)
+	for _, open := range v.open {
+		s := open.slot().Widen(v.Policy.BufferBefore, v.Policy.BufferAfter)
 		if span.Empty() {
 			span = s
 		}
@@ -59,36 +74,39 @@ func (v *sieve) widen(span clock.Slot) clock.Slot {
 
 // candidate looks for a time at which a room might be available: for one that [policy.Room.Openings] would
 // find if the room had no blackouts of its own and the caller no quota.
-func (v *sieve) candidate() candidate { return candidate{sieve: v, rest: v.open} }
+func (v *sieve) candidate() candidate { return candidate{sieve: v} }
 
 // candidate is a room whose meetings are added by start.
 type candidate struct {
 	*sieve
-	rest      []clock.Slot // of the open hours
-	until     time.Time    // taken until then
+	next      int   // of the open hours
+	until     int64 // taken until then; 0: not yet
 	available bool
 }
 
 // add a slot that is taken.
-func (c *candidate) add(taken clock.Slot) {
-	taken = taken.Widen(c.Policy.BufferAfter, c.Policy.BufferBefore)
-	c.available = c.available || c.fits(taken.Start)
-	c.until = clock.Later(c.until, taken.End)
+func (c *candidate) add(taken interval) {
+	taken = taken.widen(c.Policy.BufferAfter, c.Policy.BufferBefore)
+	c.available = c.available || c.fits(taken.start)
+	c.until = max(c.until, taken.end)
 }
 
 // passes reports whether there is such a time, after all slots were added.
 func (c *candidate) passes() bool {
-	return c.available || len(c.rest) > 0 && c.fits(c.rest[len(c.rest)-1].End)
+	return c.available || c.next < len(c.open) && c.fits(c.open[len(c.open)-1].end)
 }
 
 // fits reports whether there is one that ends by an instant.
-func (c *candidate) fits(end time.Time) bool {
-	for ; len(c.rest) > 0 && c.rest[0].Start.Before(end); c.rest = c.rest[1:] {
-		gap := clock.Slot{Start: clock.Later(c.rest[0].Start, c.until), End: clock.Earlier(c.rest[0].End, end)}
-		if gap.Duration() >= c.length && !c.room.First(gap, c.length).Add(c.length).After(gap.End) {
-			return true
+func (c *candidate) fits(end int64) bool {
+	for ; c.next < len(c.open) && c.open[c.next].start < end; c.next++ {
+		open := c.open[c.next]
+		free := interval{max(open.start, c.until), min(open.end, end)}
+		if free.end-free.start >= c.length.Microseconds() {
+			if gap := free.slot(); !c.room.First(gap, c.length).Add(c.length).After(gap.End) {
+				return true
+			}
 		}
-		if c.rest[0].End.After(end) {
+		if open.end > end {
 			break
 		}
 	}

@@ -65,7 +65,7 @@ func TestSieve(t *testing.T) {
 			some := a.suggest(r, length, span, taken, nil, 1)
 			c := v.candidate()
 			for _, t := range taken {
-				c.add(t)
+				c.add(intervalOf(t))
 			}
 			switch passes := c.passes(); {
 			case len(some) > 0 && !passes:
@@ -76,7 +76,7 @@ func TestSieve(t *testing.T) {
 				stayed++
 			}
 			all := v.candidate()
-			if all.add(span); all.passes() {
+			if all.add(intervalOf(span)); all.passes() {
 				t.Fatal("it is taken all the time, and passed")
 			}
 		}

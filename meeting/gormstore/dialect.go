@@ -23,6 +23,7 @@ type statement [2]string
 //	{rows $1: a bigint, b timestamptz}  a table x(a, b) of the objects in the JSON array $1; see [table]
 //	{by m.id: $1 id}                    to a join of {rows $1: id ...}: an index of m finds the rows, however few or many they are
 //	{array}(x ORDER BY y)               a JSON array of the rows' x
+//	{list x}                            the rows' x as a text, separated by commas: an [idList]
 //	{object}('k', v)                    a JSON object
 //	{json}(x)                           JSON as a part of other JSON
 //	{fold}(x)                           text to be compared in either case
@@ -40,6 +41,7 @@ func write(text string) statement {
 var (
 	tables = regexp.MustCompile(`\{rows (\$\d+): ([^}]*)\}`)
 	byKey  = regexp.MustCompile(`\{by ([a-z_.]+): (\$\d+) ([a-z_]+)\}`)
+	lists  = regexp.MustCompile(`\{list ([a-z_.]+)\}`)
 	only   = regexp.MustCompile(`\{(postgres|sqlite): ([^}]*)\}`)
 	words  = [...]*strings.Replacer{
 		postgres: strings.NewReplacer("{array}", "json_agg", "{object}", "json_build_object", "{json}", "", "{fold}", "lower",
@@ -60,6 +62,7 @@ func (d dialect) translate(text string) string {
 		postgres: `AND $1 = ANY (ARRAY(SELECT CAST(k ->> '$3' AS bigint) FROM jsonb_array_elements(CAST($2 AS jsonb)) AS k))`,
 		sqlite:   "",
 	}[d])
+	text = lists.ReplaceAllString(text, [...]string{postgres: "string_agg(CAST($1 AS text), ',')", sqlite: "group_concat($1)"}[d])
 	text = words[d].Replace(text)
 	return only.ReplaceAllStringFunc(text, func(s string) string {
 		if m := only.FindStringSubmatch(s); m[1] == names[d] {

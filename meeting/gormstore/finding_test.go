@@ -111,8 +111,10 @@ func TestAllBusy(t *testing.T) {
 func (f *fixture) allBusy(span clock.Slot, at time.Time) map[int64][]clock.Slot {
 	f.Helper()
 	found := map[int64][]clock.Slot{}
-	err := f.store.AllBusy(f.Context(), span, at, func(room int64, taken clock.Slot) {
-		found[room] = append(found[room], taken)
+	err := f.store.AllBusy(f.Context(), span, at, func(taken clock.Slot, rooms []int64) {
+		for _, room := range rooms {
+			found[room] = append(found[room], taken)
+		}
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -160,8 +160,13 @@ func (s *Store) exec(tx *gorm.DB, q statement, args ...any) (affected int64, err
 }
 
 // query calls scan for every row.
-func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args ...any) (err error) {
-	rows, err := tx.Raw("?", gorm.Expr(q[s.dialect], args...)).Rows()
+func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args ...any) error {
+	return scanRows(tx.Raw("?", gorm.Expr(q[s.dialect], args...)), scan)
+}
+
+// scanRows calls scan for each row of a query.
+func scanRows(q *gorm.DB, scan func(*sql.Rows) error) (err error) {
+	rows, err := q.Rows()
 	if err != nil {
 		return err
 	}
