@@ -29,6 +29,10 @@ const (
 	TopicsConsume      Scope = "topics:consume"
 	TopicsAdmin        Scope = "topics:admin"
 
+	// CalDAV makes a token the app password of a calendar program, see [Service.AppPassword]. Such a
+	// token has no other scope and opens nothing else.
+	CalDAV Scope = "caldav"
+
 	// anyTopics is for operations that accept any topic scope.
 	anyTopics Scope = "topics"
 
@@ -42,14 +46,14 @@ const (
 	unscoped Scope = "-"
 )
 
-// Scopes lists what an API token may have.
+// Scopes lists what an API token may have, besides [CalDAV], which is for app passwords.
 var Scopes = []Scope{
 	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
 	JobsAdmin, AuditRead, WebhooksAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
 }
 
 func (s Scope) known() bool {
-	if slices.Contains(Scopes, s) {
+	if slices.Contains(Scopes, s) || s == CalDAV {
 		return true
 	}
 	i := strings.LastIndexByte(string(s), ':')
@@ -246,6 +250,8 @@ var table = map[string]rule{
 
 	"list-audit": {Admin, AuditRead},
 
+	"caldav": {Member, CalDAV}, // all requests below /dav
+
 	"get-config":  {Admin, unscoped},
 	"plan-config": {Admin, unscoped},
 }
@@ -268,8 +274,8 @@ func Authorize(p *Principal, op string) error {
 		return nil
 	case p == nil:
 		return ErrUnauthorized
-	case (r.scope == atDoor) != p.AtDoor():
-		return ErrForbidden // door operations are for devices only, and devices may call nothing else
+	case (r.scope == atDoor) != p.AtDoor(), (r.scope == CalDAV) != p.isAppPassword():
+		return ErrForbidden // door operations are for devices only, and devices may call nothing else; likewise app passwords
 	case r.scope == atDoor, p.grants(r.scope):
 		return nil
 	case !p.Role.Covers(r.minRole), r.scope != anyScope && !p.HasScope(r.scope):

@@ -44,6 +44,10 @@ func TestAuthorize(t *testing.T) {
 		if !account.Public(op) && account.Authorize(atDoor, op) == nil {
 			reach = append(reach, "+door:7")
 		}
+		app := &account.Principal{Role: account.Member, Scopes: []account.Scope{account.CalDAV}}
+		if !account.Public(op) && account.Authorize(app, op) == nil {
+			reach = append(reach, "+caldav")
+		}
 		switch len(reach) {
 		case 0:
 			b.WriteString("none\n")

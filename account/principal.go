@@ -62,6 +62,9 @@ func (p *Principal) Door() (roomID int64) {
 	return 0
 }
 
+// isAppPassword reports whether the token is for calendar programs.
+func (p *Principal) isAppPassword() bool { return slices.Contains(p.Scopes, CalDAV) }
+
 type principalKey struct{}
 
 // WithPrincipal returns a context for a request by p.

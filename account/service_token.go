@@ -71,6 +71,9 @@ func (s *Service) createToken(ctx context.Context, userID int64, n NewToken, ref
 	if len(n.Scopes) > maxScopes {
 		fs.add("scopes", "too_many", "must have at most %d scopes", maxScopes)
 	}
+	if len(n.Scopes) > 1 && slices.Contains(n.Scopes, CalDAV) {
+		fs.add("scopes", "not_alone", "must name caldav alone; create another token for the rest")
+	}
 	for i, scope := range n.Scopes {
 		if !scope.known() {
 			fs.add(fmt.Sprintf("scopes[%d]", i), "unknown_value", "is no scope")
