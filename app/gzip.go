@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"github.com/gin-gonic/gin"
+
 	"github.com/klauspost/compress/gzip"
+	"punctual/meeting/caldav"
 )
 
 // minZip is the smallest size worth compressing: less fits into one packet anyway.
@@ -26,7 +28,9 @@ var zippers = sync.Pool{New: func() any {
 // compressed content, short responses and endless streams. For a response written in one piece, its
 // length decides. Other responses are compressed once they exceed minZip.
 func compress(c *gin.Context) {
-	if c.Request.Method == http.MethodHead || !takesGzip(c.GetHeader("Accept-Encoding")) {
+	// Calendar programs compare strong ETags.
+	dav := c.Request.Method == http.MethodGet && strings.HasPrefix(c.Request.URL.Path, caldav.Root)
+	if c.Request.Method == http.MethodHead || dav || !takesGzip(c.GetHeader("Accept-Encoding")) {
 		c.Next()
 		return
 	}

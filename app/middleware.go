@@ -24,6 +24,7 @@ import (
 	"punctual/app/database"
 	"punctual/app/problem"
 	"punctual/meeting"
+	"punctual/meeting/caldav"
 	meetinghttp "punctual/meeting/httpapi"
 )
 
@@ -120,7 +121,10 @@ func recoverPanics(log *slog.Logger) gin.HandlerFunc {
 func limitRequest(c *gin.Context) {
 	if c.Request.Body != nil && c.Request.Body != http.NoBody {
 		limit := int64(maxBody)
-		if !strings.HasPrefix(c.Request.URL.Path, apiBase) { // forms of mail links
+		switch {
+		case strings.HasPrefix(c.Request.URL.Path, caldav.Root):
+			limit = caldav.MaxBody
+		case !strings.HasPrefix(c.Request.URL.Path, apiBase): // forms of mail links
 			limit = maxAnonymousBody
 		}
 		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)

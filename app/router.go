@@ -80,6 +80,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	index := page(r)
 	pages := &linkpages.Pages{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
+	a.registerCalDAV(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	return answerHead(r), serveDescription(r, api)

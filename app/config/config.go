@@ -24,6 +24,7 @@ type Config struct {
 	Email    Email         `yaml:"email"`
 	SMS      SMS           `yaml:"sms"`
 	Topics   Topics        `yaml:"topics"`
+	CalDAV   CalDAV        `yaml:"caldav"`
 	Auth     Auth          `yaml:"auth"`
 	Limits   RequestLimits `yaml:"limits"`
 	Audit    Audit         `yaml:"audit"`
@@ -164,6 +165,13 @@ type Topics struct {
 	AllowNetworks []string `yaml:"allow_networks"`
 }
 
+// CalDAV lets calendar programs read and change meetings.
+type CalDAV struct {
+	Enabled  bool          `yaml:"enabled"`
+	Schedule bool          `yaml:"schedule"` // programs leave the invitations of rooms to the server
+	Past     time.Duration `yaml:"past"`     // how far back calendars reach
+}
+
 // Auth limits sign-in.
 type Auth struct {
 	SessionTTL  time.Duration `yaml:"session_ttl"`
@@ -229,6 +237,7 @@ func Default() *Config {
 			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
 		}},
 		Topics: Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
+		CalDAV: CalDAV{Schedule: true, Past: 2160 * time.Hour},
 		Auth:   Auth{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},

@@ -72,6 +72,7 @@ func (c *Config) validate() []brokenRule {
 	for key, ttl := range map[string]time.Duration{"auth.token_ttl": c.Auth.TokenTTL, "auth.max_token_ttl": c.Auth.MaxTokenTTL} {
 		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", fault.FormatDuration(ttl))
 	}
+	r.within("caldav.past", c.CalDAV.Past, day, 10*year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")

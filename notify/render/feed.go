@@ -26,6 +26,11 @@ type Event struct {
 	Tentative   bool // waits for approval
 	Sequence    int64
 	ChangedAt   time.Time
+
+	// Of an [Object].
+	UID          string    // empty: that of the meeting
+	RecurrenceID time.Time // date of the series that it replaces; zero: none
+	Places       []Place   // rooms as attendees
 }
 
 // refresh is the suggested polling interval of calendars.
@@ -53,7 +58,7 @@ func (r *Renderer) Calendar(name string, events []Event, until time.Time) []byte
 }
 
 func (r *Renderer) published(e Event) *ics.VEvent {
-	ev := ics.NewEvent(r.uids.meeting(e.MeetingID))
+	ev := ics.NewEvent(cmp.Or(e.UID, r.uids.meeting(e.MeetingID)))
 	ev.SetDtStampTime(e.ChangedAt.UTC())
 	ev.SetLastModifiedAt(e.ChangedAt.UTC())
 	ev.SetSequence(int(e.Sequence))
@@ -79,6 +84,11 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 		ev.SetOrganizer(addr, cn(e.Organizer))
 	}
 	invite(ev, e.Attendees)
+	for _, p := range e.Places {
+		if addr := mailto(p.Email); addr != "" {
+			ev.AddAttendee(addr, cn(notify.Contact{Name: p.Name}), ics.CalendarUserTypeRoom, ics.ParticipationRoleNonParticipant, partstat(p.Response))
+		}
+	}
 	if e.Private {
 		ev.SetClass(ics.ClassificationPrivate)
 	}

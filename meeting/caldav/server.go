@@ -1,0 +1,348 @@
+package caldav
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/meeting"
+	"punctual/meeting/clock"
+)
+
+// ErrChanged is returned for an object or a calendar that changed meanwhile.
+var ErrChanged = errors.New("changed meanwhile")
+
+// Settings of the server. They may change while it runs.
+type Settings struct {
+	Schedule bool          // programs leave invitations of rooms to the server
+	Past     time.Duration // how far back calendars reach
+	Domain   string        // of the addresses of rooms
+}
+
+// Server answers the requests of calendar programs. Safe for concurrent use.
+type Server struct {
+	Store     Store
+	Meetings  *meeting.Service
+	Calendars Calendars
+	Busy      func(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error) // by lower-case email, without strangers
+	Settings  func() Settings
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// request is a request of a user.
+type request struct {
+	*Server
+	http.ResponseWriter
+	*http.Request
+	by    meeting.Actor
+	place place
+}
+
+func (r *request) ctx() context.Context { return r.Request.Context() }
+
+// Serve answers a request of a user below [Root].
+func (s *Server) Serve(w http.ResponseWriter, req *http.Request, by meeting.Actor) {
+	r := &request{s, w, req, by, parsePath(req.URL.Path)}
+	w.Header().Set("DAV", s.capabilities())
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if err := r.serve(); err != nil {
+		r.fail(err)
+	}
+}
+
+func (s *Server) capabilities() string {
+	if s.Settings().Schedule {
+		return "1, 3, access-control, calendar-access, calendar-auto-schedule"
+	}
+	return "1, 3, access-control, calendar-access"
+}
+
+// Methods are those that the server knows.
+var Methods = []string{"OPTIONS", "GET", "HEAD", "PUT", "DELETE", "POST", "PROPFIND", "PROPPATCH", "REPORT", "MKCALENDAR", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "ACL"}
+
+func (r *request) serve() error {
+	if r.Method == http.MethodOptions {
+		r.Header().Set("Allow", r.allowed())
+		r.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if err := r.authorize(); err != nil {
+		return err
+	}
+	switch r.Method {
+	case "PROPFIND":
+		return r.propfind()
+	case "PROPPATCH":
+		return r.proppatch()
+	case "REPORT":
+		return r.report()
+	case http.MethodGet, http.MethodHead:
+		return r.get()
+	}
+	r.Header().Set("Allow", r.allowed())
+	return &davError{status: http.StatusMethodNotAllowed}
+}
+
+func (r *request) allowed() string {
+	methods := "OPTIONS, GET, HEAD, PROPFIND, PROPPATCH, REPORT"
+	return methods
+}
+
+// Header of the response. The request has one of that name, too.
+func (r *request) Header() http.Header { return r.ResponseWriter.Header() }
+
+// sent is a header of the request.
+func (r *request) sent(name string) string { return r.Request.Header.Get(name) }
+
+// authorize reports places that do not exist, or that are another user's.
+func (r *request) authorize() error {
+	switch {
+	case r.place.kind == unknown:
+		return meeting.ErrNotFound
+	case r.place.id == 0:
+		return nil
+	case !r.place.room && r.place.id != r.by.ID:
+		return meeting.ErrNotFound
+	case r.place.room:
+		_, err := r.room(r.place.id)
+		return err
+	}
+	return nil
+}
+
+func (r *request) room(id int64) (*meeting.Room, error) { return r.Meetings.Room(r.ctx(), id) }
+
+func (r *request) collection() Collection {
+	if r.place.room {
+		return Collection{RoomID: r.place.id}
+	}
+	return Collection{UserID: r.by.ID, Email: r.by.Email}
+}
+
+// davError is a failure that the protocol knows.
+type davError struct {
+	status    int
+	condition string // element of the body; empty: none
+	space     string // its name space; empty: DAV:
+	content   string // of the element, XML
+	detail    string // for people
+}
+
+func (e *davError) Error() string { return fmt.Sprintf("%d %s %s", e.status, e.condition, e.detail) }
+
+func precondition(local, detail string) error {
+	return &davError{status: http.StatusForbidden, condition: local, space: calNS, detail: detail}
+}
+
+// fail answers with an error. Of unexpected ones the program learns nothing.
+func (r *request) fail(err error) {
+	e, ok := errors.AsType[*davError](err)
+	tooLarge, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case ok:
+	case large:
+		e = &davError{status: http.StatusRequestEntityTooLarge, detail: fmt.Sprintf("must not exceed %d bytes", tooLarge.Limit)}
+	case errors.Is(err, meeting.ErrNotFound):
+		e = &davError{status: http.StatusNotFound}
+	case errors.Is(err, meeting.ErrForbidden):
+		e = &davError{status: http.StatusForbidden, condition: "need-privileges"}
+	case errors.Is(err, ErrChanged):
+		e = &davError{status: http.StatusPreconditionFailed, detail: "changed meanwhile"}
+	default:
+		e = &davError{status: http.StatusInternalServerError}
+		if errors.Is(err, context.DeadlineExceeded) {
+			e.status = http.StatusServiceUnavailable
+		}
+		r.Log.ErrorContext(r.ctx(), "calendar request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if e.condition == "" {
+		http.Error(r.ResponseWriter, strings.TrimSpace(http.StatusText(e.status)+"\n"+e.detail), e.status)
+		return
+	}
+	body := `<d:error` + declarations + `>`
+	if e.space == calNS {
+		body += calTag(e.condition, e.content)
+	} else {
+		body += davTag(e.condition, e.content)
+	}
+	if e.detail != "" {
+		body += davTag("responsedescription", escape(e.detail))
+	}
+	r.xml(e.status, body+`</d:error>`)
+}
+
+// xml answers with a document.
+func (r *request) xml(status int, body string) {
+	h := r.Header()
+	h.Set("Content-Type", "application/xml; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(xmlHeader)+len(body)))
+	r.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(r.ResponseWriter, xmlHeader+body) // fails only if the caller is gone
+	}
+}
+
+// body reads the XML of the request; nil: none.
+func (r *request) body() (*element, error) {
+	e, err := readXML(r.Body)
+	if err == nil {
+		return e, nil
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, err
+	}
+	return nil, &davError{status: http.StatusBadRequest, detail: err.Error()}
+}
+
+// depth of the request. Without a header it is 0: programs that mean infinity say so, and are refused.
+func (r *request) depth() (int, error) {
+	switch r.sent("Depth") {
+	case "", "0":
+		return 0, nil
+	case "1":
+		return 1, nil
+	}
+	return 0, &davError{status: http.StatusForbidden, condition: "propfind-finite-depth", detail: "Depth: must be 0 or 1"}
+}
+
+func (r *request) get() error {
+	if r.place.kind != object {
+		r.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(r.ResponseWriter, "This address is for calendar programs.\n")
+		return nil
+	}
+	o, err := r.object(r.place.name)
+	if err != nil {
+		return err
+	}
+	text, err := r.text(o)
+	if err != nil {
+		return err
+	}
+	h := r.Header()
+	h.Set("ETag", o.ETag)
+	h.Set("Content-Type", contentType)
+	if matches(r.sent("If-None-Match"), o.ETag) {
+		r.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	r.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(r.ResponseWriter, text)
+	}
+	return nil
+}
+
+const contentType = "text/calendar; charset=utf-8; component=VEVENT"
+
+// matches reports whether a list of ETags contains one; * matches all that exist.
+func matches(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag && tag != "" || one == "*" && tag != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// object returns the record of an object by its name, or [meeting.ErrNotFound].
+func (r *request) object(name string) (*Change, error) {
+	_, live, err := r.contents()
+	if err != nil {
+		return nil, err
+	}
+	for i := range live {
+		if live[i].Name == name {
+			return &live[i], nil
+		}
+	}
+	return nil, meeting.ErrNotFound
+}
+
+// contents returns all objects of the calendar.
+func (r *request) contents() (*listing, []Change, error) {
+	c := r.collection()
+	l, err := r.list(r.ctx(), c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := r.Store.Changes(r.ctx(), c.key(), 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	live := all[:0]
+	for _, o := range all {
+		if !o.Gone {
+			live = append(live, o)
+		}
+	}
+	return l, live, nil
+}
+
+// text returns the iCalendar of an object, and sets the ETag to that of the text.
+func (r *request) text(o *Change) (string, error) {
+	texts, err := r.texts([]Change{*o}, nil)
+	if err != nil {
+		return "", err
+	}
+	text, ok := texts[o.Object]
+	if !ok {
+		return "", meeting.ErrNotFound
+	}
+	o.ETag = etag(text)
+	return text, nil
+}
+
+func (r *request) texts(os []Change, shape func(*Entry)) (map[string]string, error) {
+	members := make([]Member, len(os))
+	for i, o := range os {
+		members[i] = memberOf(o.Object)
+	}
+	all := make(map[string]string, len(os))
+	for begin := 0; begin < len(members); begin += 500 {
+		texts, err := r.render(r.ctx(), r.collection(), members[begin:min(begin+500, len(members))], shape)
+		if err != nil {
+			return nil, err
+		}
+		for k, t := range texts {
+			all[k] = t
+		}
+	}
+	return all, nil
+}
+
+// memberOf reads what [Member.key] wrote.
+func memberOf(key string) Member {
+	kind, number, _ := strings.Cut(key, "-")
+	id, _ := strconv.ParseInt(number, 10, 64)
+	switch kind {
+	case "series":
+		return Member{SeriesID: id}
+	case "meeting":
+		return Member{MeetingID: id}
+	}
+	return Member{ObjectID: id}
+}
+
+// address of a room for calendars.
+func (s *Server) address(roomID int64) string {
+	return "room-" + strconv.FormatInt(roomID, 10) + "@" + s.Settings().Domain
+}
+
+// pathOf returns the path of an href, without escapes, or "".
+func pathOf(href string) string {
+	u, err := url.Parse(strings.TrimSpace(href))
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
