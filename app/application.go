@@ -41,6 +41,7 @@ import (
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/meeting/linkpages"
 	"punctual/meeting/report"
+	"punctual/meeting/scheduling"
 	"punctual/migrations"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
@@ -78,6 +79,7 @@ type Application struct {
 	meetings      *meeting.Service
 	finding       *finding.Service
 	imports       *importing.Service
+	scheduling    *scheduling.Service // answers calendar messages
 	reports       *report.Service
 	forecasts     *forecast.Service
 	stream        *events.Stream
@@ -241,6 +243,10 @@ func (a *Application) wireAreas() {
 		inForce, time.Now, a.log)
 	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.importers())
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
+	a.scheduling = scheduling.NewService(scheduling.Deps{
+		Meetings: a.meetings, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,
+		Settings: a.schedulingSettings, Now: time.Now, Log: a.log,
+	})
 	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
 	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)
 

@@ -69,7 +69,7 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if err != nil {
 		return nil, err
 	}
-	if f.Import != nil {
+	if f.Import.once() {
 		plan = ApprovalPlan{}
 	}
 	m := Book(terms, plan, by, at)
@@ -139,6 +139,9 @@ func (s *Service) Update(ctx context.Context, by Actor, id ID, ifMatch *int64, f
 func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Settings, c changing) error {
 	if !by.MayEdit(m) && !f.namesOnlyOrganizer() || f.Override != nil && !by.rules() {
 		return ErrForbidden
+	}
+	if err := f.mayChange(m, by); err != nil {
+		return err
 	}
 	if err := f.authorizeOrganizer(by, m.Organizer, c.known, c.known.rooms); err != nil {
 		return err

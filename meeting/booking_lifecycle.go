@@ -43,6 +43,7 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	if t.Organizer.UserID != by.ID {
 		m.bookedBy = by.Name
 	}
+	m.Foreign = t.Import.foreign()
 	m.set(t, at)
 	m.noteClocks(nil)
 	created := Entry{At: at, Action: ActionCreated, Actor: by}

@@ -15,6 +15,9 @@ var (
 	// ErrOriginTaken is returned if the same event of a calendar was imported meanwhile.
 	ErrOriginTaken = errors.New("the event was imported meanwhile")
 
+	// ErrAddressTaken is returned if another room or site has the mail address.
+	ErrAddressTaken error = &InvalidError{Faults: []Fault{fault.New("address", "taken", "belongs to another room or site")}}
+
 	// ErrRoomsChanged is returned if blackouts or settings of the rooms changed after the meeting
 	// was checked. Look the rooms up and check again.
 	ErrRoomsChanged = errors.New("the rooms have changed")

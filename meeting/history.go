@@ -136,6 +136,7 @@ const (
 	NoticeInvitation       NoticeKind = "invitation"
 	NoticeChange           NoticeKind = "change"
 	NoticeCancellation     NoticeKind = "cancellation"
+	NoticeReply            NoticeKind = "reply" // the answer of a room
 	NoticeApprovalRequest  NoticeKind = "approval_request"
 	NoticeApprovalReminder NoticeKind = "approval_reminder"
 	NoticeEscalation       NoticeKind = "escalation"
@@ -176,11 +177,24 @@ type Facts struct {
 	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer from the waiting list
 	LinkSeed    string     `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
 
+	Reply *Reply `json:"reply,omitempty"` // of an answer to an invitation
+
 	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // of the meeting
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // of the occurrence; nil for an added date
 	Series        *SeriesFacts `json:"series,omitempty"`         // if the notice covers all or several dates
+}
+
+// Reply is the answer of a room to an invitation from another calendar program.
+type Reply struct {
+	From      string `json:"from"` // address of the room
+	Name      string `json:"name"` // of the room
+	Lang      string `json:"lang"` // BCP 47
+	Subject   string `json:"subject"`
+	Text      string `json:"text"`
+	Calendar  string `json:"calendar"` // iCalendar with METHOD:REPLY
+	InReplyTo string `json:"in_reply_to,omitempty"`
 }
 
 // Requested is an approval request as shown to an approver.

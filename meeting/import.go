@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,21 @@ type Origin struct {
 // OriginKind is how a meeting came from another calendar.
 type OriginKind string
 
-// OriginImport is the origin of what an administrator imported.
-const OriginImport OriginKind = "import"
+const (
+	OriginImport OriginKind = "import" // an administrator imported it
+	OriginMail   OriginKind = "mail"   // an invitation by mail
+	OriginCalDAV OriginKind = "caldav" // a calendar program wrote it
+)
 
-// Import says that a booking comes from another calendar. Only admins and the system import: nobody
-// is notified, no approval is needed, and what has begun is history that no rule is applied to.
+// Foreign reports whether another calendar program goes on changing the meeting. Its time, title and
+// attendees are read-only here, and that program notifies the attendees.
+func (k OriginKind) Foreign() bool { return k == OriginMail || k == OriginCalDAV }
+
+// Import says that a booking or a change comes from another calendar.
+//
+// What an admin or the system imports notifies nobody and needs no approval, and what has begun is
+// history that no rule is applied to. An organizer, or the system for them, books what comes from a
+// [OriginKind.Foreign] origin: all rules apply.
 type Import struct {
 	Organizer Person // UserID is set
 	Origin    Origin
@@ -37,12 +48,55 @@ type Import struct {
 	Dates map[time.Time]Fields
 }
 
+// foreign returns how the booking came from a calendar program that goes on changing it; empty: it
+// did not.
+func (i *Import) foreign() OriginKind {
+	if i == nil || !i.Origin.Kind.Foreign() {
+		return ""
+	}
+	return i.Origin.Kind
+}
+
+// once reports whether the booking is imported once and for all.
+func (i *Import) once() bool { return i != nil && i.foreign() == "" }
+
+// ForeignError says that another calendar program decides about what was to be changed.
+type ForeignError struct{ Kind OriginKind }
+
+func (e *ForeignError) Error() string {
+	return "only the organizer's calendar can change time, title and attendees"
+}
+
+// mayChange returns a [*ForeignError] if another calendar program decides about what the fields change.
+// Rooms may be withdrawn.
+func (f *Fields) mayChange(m *Meeting, by Actor) error {
+	if m.Foreign == "" || by.Calendar {
+		return nil
+	}
+	taken := f.RoomIDs != nil && slices.ContainsFunc(*f.RoomIDs, func(id int64) bool { return !slices.Contains(m.RoomIDs, id) })
+	if taken || f.Title != nil || f.Description != nil || f.Start != nil || f.End != nil || f.Timezone != nil || f.Attendees != nil || f.Organizer != nil {
+		return &ForeignError{Kind: m.Foreign}
+	}
+	return nil
+}
+
+// mayChange is [Fields.mayChange] for a series.
+func (f *SeriesFields) mayChange(s *Series, by Actor) error {
+	if s.Foreign != "" && !by.Calendar && (f.Rule != nil || f.ExDates != nil || f.RDates != nil || len(f.Choices) > 0) {
+		return &ForeignError{Kind: s.Foreign}
+	}
+	return f.Fields.mayChange(s.sample(), by)
+}
+
 // importing returns the actor who imports, or [ErrForbidden].
 func importing(by Actor, i *Import) (Actor, error) {
 	if i == nil {
 		return by, nil
 	}
-	if !by.rules() {
+	switch foreign := i.Origin.Kind.Foreign(); {
+	case foreign && by.Kind == ActorUser && by.ID == i.Organizer.UserID, foreign && by.rules():
+		return by, nil
+	case foreign || !by.rules():
 		return by, ErrForbidden
 	}
 	by.Quiet = true
@@ -62,7 +116,7 @@ func (i *Import) respond(as []Attendee) {
 }
 
 // history reports whether the terms are imported and have begun.
-func (t *Terms) history(at time.Time) bool { return t.Import != nil && t.Slot.Start.Before(at) }
+func (t *Terms) history(at time.Time) bool { return t.Import.once() && t.Slot.Start.Before(at) }
 
 // imported completes a meeting that comes from another calendar.
 func (m *Meeting) imported(t Terms, at time.Time) {
@@ -75,7 +129,7 @@ func (m *Meeting) imported(t Terms, at time.Time) {
 	if t.history(at) {
 		m.claims = nil
 	}
-	if !m.Slot.End.After(at) {
+	if t.Import.once() && !m.Slot.End.After(at) {
 		m.Status, m.StartedAt, m.EndedAt = Ended, m.Slot.Start, m.Slot.End
 	}
 }
@@ -145,7 +199,7 @@ func (s *Service) importedDates(ctx context.Context, series *Series, f SeriesFie
 // unbounded are the limits of an import: what was booked elsewhere may be longer than what one can
 // book here at once.
 func (i *Import) unbounded(c Settings) Settings {
-	if i != nil {
+	if i.once() {
 		c.Limits.MaxOccurrences, c.Limits.MaxInvitations, c.Limits.MaxRoomDates = 0, 0, 0
 	}
 	return c

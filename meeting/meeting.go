@@ -67,6 +67,8 @@ type Meeting struct {
 	// it from [Series.Sequence] before it takes the notices; it is not stored.
 	SeriesSequence int64
 
+	Foreign OriginKind // how it came from a calendar program that goes on changing it; empty: it did not
+
 	Origin *Origin // the event of another calendar that it comes from; nil: none, or not read
 
 	CheckIn                         CheckInWindow

@@ -10,6 +10,9 @@ import (
 // notify records one notice for each address of the people on the channel, without the actor who
 // caused it.
 func (m *Meeting) notify(n Notice, to []Person, by Actor) {
+	if m.Foreign != "" && !n.asks() { // the organizer's calendar program notifies people
+		return
+	}
 	if n.occasion == "" {
 		n.occasion = strconv.FormatInt(m.revision(), 10)
 	}

@@ -110,7 +110,7 @@ type seriesNotice struct {
 // covers the dates that the person is invited to, and is stored with the first. A change that leaves
 // nothing in a person's calendar is a cancellation for them.
 func (s *Series) notify(t seriesNotice, to []Person, by Actor, at time.Time) {
-	if len(t.dates) == 0 {
+	if len(t.dates) == 0 || s.Foreign != "" { // the organizer's calendar program notifies people
 		return
 	}
 	var all []Person

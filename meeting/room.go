@@ -12,6 +12,7 @@ type Site struct {
 	ID        int64
 	Name      string
 	Timezone  string // IANA; empty: the installation's
+	Address   string // local part of the mail address that stands for any of its rooms, in lower case; empty: none
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -21,6 +22,7 @@ type Site struct {
 type Room struct {
 	policy.Room
 	Floor     string
+	Address   string // local part of the mail address that answers invitations, in lower case; empty: none
 	Features  []string
 	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's
 	Approval  RoomApproval

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
 type SiteFields struct {
 	Name     *string
 	Timezone *string // empty: the installation's
+	Address  *string // empty: none
 
 	Faults []Fault // found while decoding
 }
@@ -46,7 +48,33 @@ func (f *SiteFields) apply(s *Site) error {
 			found.Zone("timezone", s.Timezone)
 		}
 	}
+	setAddress(&found, &s.Address, f.Address)
 	return fault.Merge(f.Faults, found).Err()
+}
+
+// addressPattern is the local part of a mail address.
+var addressPattern = regexp.MustCompile(`^[a-z0-9]+([._+-]+[a-z0-9]+)*$`)
+
+// meetingAddress is the local part of the addresses to which attendees reply.
+var meetingAddress = regexp.MustCompile(`^meeting-[0-9]+$`)
+
+// maxAddress is the longest local part of a mail address (RFC 5321).
+const maxAddress = 64
+
+// setAddress checks and sets a requested mail address, if any.
+func setAddress(found *fault.List, to, given *string) {
+	if given == nil {
+		return
+	}
+	switch *to = strings.ToLower(strings.TrimSpace(*given)); {
+	case *to == "":
+	case len(*to) > maxAddress:
+		found.Add("address", "too_long", "must be at most %d characters long", maxAddress)
+	case !addressPattern.MatchString(*to):
+		found.Add("address", "invalid_address", "must be the part of a mail address before the @, such as turing or room-3.14")
+	case meetingAddress.MatchString(*to):
+		found.Add("address", "reserved", "must not be like meeting-1: attendees reply to such addresses")
+	}
 }
 
 // RoomFields are the requested fields of a room; nil: not requested.
@@ -57,6 +85,7 @@ type RoomFields struct {
 	Capacity *int
 	Features *[]string
 	Timezone *string // empty: the site's
+	Address  *string // empty: none
 	Active   *bool
 
 	ApprovalRequired *bool
@@ -179,6 +208,7 @@ func (f *RoomFields) place(r *Room, look roomLookUp, found *fault.List) {
 			found.Zone("timezone", r.Timezone)
 		}
 	}
+	setAddress(found, &r.Address, f.Address)
 	set(&r.Active, f.Active)
 }
 

@@ -29,9 +29,10 @@ type Series struct {
 	Reminders        []Reminder // ignored if DefaultReminders
 	DefaultReminders bool
 	Visibility       Visibility
-	TypeID           int64     // 0: none
-	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
-	Origin           *Origin   // of a new series, see [Meeting.Origin]; not read
+	TypeID           int64      // 0: none
+	CancelledAt      time.Time  // when the whole series was canceled; zero: not canceled
+	Foreign          OriginKind // see [Meeting.Foreign]
+	Origin           *Origin    // of a new series, see [Meeting.Origin]; not read
 
 	// Sequence is the SEQUENCE of the last calendar mail about the series or one of its dates,
 	// which share a UID. The store raises it before it takes such notices: see
@@ -91,7 +92,7 @@ func (s *Series) sample() *Meeting {
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID,
-		SeriesID: s.ID, bookedBy: s.bookedBy,
+		SeriesID: s.ID, Foreign: s.Foreign, bookedBy: s.bookedBy,
 	}
 }
 

@@ -99,6 +99,9 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 		if err != nil {
 			return nil, nil, err
 		}
+		if e.before.Foreign != "" && !by.Calendar {
+			return nil, nil, &ForeignError{Kind: e.before.Foreign}
+		}
 		c, dates, err := e.add(ctx, *originalStart)
 		if err == nil {
 			c.undoableBy(by, e.conf.Undo, e.at)

@@ -42,6 +42,9 @@ func (s *Service) revision(ctx context.Context, by Actor, id int64, ifMatch *int
 	if !by.MayEdit(series.sample()) && !f.namesOnlyOrganizer() {
 		return nil, s.refuse(ctx, by, series)
 	}
+	if err := f.mayChange(series, by); err != nil {
+		return nil, err
+	}
 	if err := checkVersion(ifMatch, series.Version); err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 		dates = append(dates, &plannedDate{date: d, terms: series.terms(d, terms.Rooms, terms.Type, p.conf.Reminders), room: true})
 	}
 	if f.Import != nil {
-		series.Origin = &f.Import.Origin
+		series.Origin, series.Foreign = &f.Import.Origin, f.Import.foreign()
 		if err := s.importedDates(ctx, series, f, dates); err != nil {
 			return nil, nil, err
 		}
@@ -228,7 +228,7 @@ func (p *planner) book(ctx context.Context, dates []*plannedDate) ([]*Meeting, e
 		if err != nil {
 			return nil, err
 		}
-		if w.terms.Import != nil {
+		if w.terms.Import.once() {
 			plan = ApprovalPlan{}
 		}
 		m := Book(w.terms, plan, p.by, p.at)

@@ -68,7 +68,7 @@ type UndoStore interface {
 
 // undoable returns until when the actor may undo a change; nil: they may not.
 func undoable(by Actor, length time.Duration, at time.Time) *Undoable {
-	if length <= 0 || by.Kind != ActorUser || by.ID == 0 || by.Quiet {
+	if length <= 0 || by.Kind != ActorUser || by.ID == 0 || by.Quiet || by.Calendar {
 		return nil
 	}
 	return &Undoable{UserID: by.ID, At: at, Until: at.Add(length)}

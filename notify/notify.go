@@ -43,6 +43,7 @@ const (
 	Decision         Kind = "decision"
 	Released         Kind = "released"
 	Declined         Kind = "declined"
+	Reply            Kind = "reply" // of a room, to an invitation from another calendar program
 	WaitlistOffer    Kind = "waitlist_offer"
 	WaitlistBooked   Kind = "waitlist_booked"
 	WaitlistExpired  Kind = "waitlist_expired"

@@ -81,11 +81,12 @@ var rules = []rule{
 	{"meeting/forecast", []string{"..", "meeting/policy", "account/fault"}, nil},
 	{"meeting/feed", []string{"..", "meeting/clock"}, nil},
 	{"meeting/importing", []string{"..", "account/fault", "meeting/clock", "meeting/itip", "meeting/recurrence"}, []string{"golang.org/x/sync"}},
+	{"meeting/scheduling", []string{"..", "account/fault", "delayjob", "meeting/clock", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/recurrence"}, nil},
 	{"meeting/caldav", []string{"..", "meeting/clock", "meeting/itip"}, nil},
 	{"meeting/itip", []string{"account/fault", "meeting/clock", "meeting/recurrence"}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
 	{"meeting/httpapi", []string{"..", "meeting/clock", "meeting/events", "meeting/feed", "meeting/finding", "meeting/linkpages", "meeting/policy", "meeting/recurrence", "meeting/report", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
-	{"meeting/gormstore", []string{"..", "app/database/sqlfile", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/policy", "meeting/recurrence", "meeting/report", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"meeting/gormstore", []string{"..", "app/database/sqlfile", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 
 	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},

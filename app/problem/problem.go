@@ -227,6 +227,11 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return stateConflict(string(e.State), e.Error())
 	}
+	if e, ok := errors.AsType[*meeting.ForeignError](err); ok {
+		p := New(http.StatusConflict, "foreign_calendar", "Only the organizer's calendar can change this")
+		p.Detail = "The meeting comes from another calendar program (origin: " + string(e.Kind) + "). Change time, title and attendees there. Rooms can be withdrawn here."
+		return p
+	}
 	if errors.Is(err, meeting.ErrUndoExpired) {
 		p := New(http.StatusConflict, "undo_expired", "The change can no longer be undone")
 		p.Detail = "A change can be undone until undo_until, or until the first notification about it is sent."

@@ -37,7 +37,11 @@ func (s *Store) insertOrigin(tx *gorm.DB, o *meeting.Origin, meetingID meeting.I
 		UID: o.UID, Organizer: o.Organizer, Origin: o.Kind, MeetingID: reference(meetingID), SeriesID: reference(seriesID),
 		Sequence: o.Sequence, Dtstamp: optional(o.Stamp),
 	}
-	inserted := tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "uid"}, {Name: "organizer"}}, DoNothing: true}).Create(&row)
+	onConflict := clause.OnConflict{Columns: []clause.Column{{Name: "uid"}, {Name: "organizer"}}, DoNothing: true}
+	if o.Kind.Foreign() { // its calendar program replaces what it was before
+		onConflict.DoNothing, onConflict.DoUpdates = false, clause.AssignmentColumns([]string{"origin", "meeting_id", "series_id"})
+	}
+	inserted := tx.Clauses(onConflict).Create(&row)
 	if inserted.Error == nil && inserted.RowsAffected == 0 {
 		return meeting.ErrOriginTaken
 	}

@@ -31,6 +31,7 @@ type roomRow struct {
 	ApprovalEscalateAfterSeconds int64
 	Policy                       policyJSON  `gorm:"serializer:json"`
 	CheckIn                      checkInJSON `gorm:"serializer:json"`
+	Address                      string
 	DeletedAt                    *time.Time
 	Closures                     int64 `gorm:"->"` // raised by statements alone
 	Version                      int64
@@ -63,7 +64,7 @@ type approverPart struct {
 var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
-	rooms.features, rooms.policy, rooms.check_in,
+	rooms.features, rooms.policy, rooms.check_in, rooms.address,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
 // scan reads a row of fullRoomColumns. Every booking and every search reads rooms, and gorm takes
@@ -74,7 +75,7 @@ func (z *fullRoom) scan(rows *sql.Rows) error {
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
 		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
-		&features, &policy, &checkIn, &approvers)
+		&features, &policy, &checkIn, &r.Address, &approvers)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ type checkInJSON struct {
 func newRoomRow(r *meeting.Room) *roomRow {
 	p := r.Policy
 	row := &roomRow{
-		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active,
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active, Address: r.Address,
 		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
 		ApprovalOnTimeout: string(r.Approval.OnTimeout), ApprovalEscalateAfterSeconds: int64(r.Approval.EscalateAfter / time.Second),
 		Policy: policyJSON{
@@ -158,7 +159,7 @@ func (z *fullRoom) room() *meeting.Room {
 	r := &z.Row
 	room := &meeting.Room{
 		Room:  policy.Room{ID: r.ID, Name: r.Name, Zone: z.Zone, Capacity: r.Capacity, Active: r.Active, Policy: r.Policy.policy()},
-		Floor: r.Floor, Timezone: r.Timezone,
+		Floor: r.Floor, Timezone: r.Timezone, Address: r.Address,
 		Approval: meeting.RoomApproval{
 			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
 			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,
@@ -227,6 +228,9 @@ func (s *Store) createRoom(tx *gorm.DB, row *roomRow, r *meeting.Room) error {
 	if err := joinSite(tx, row.ID, r.SiteID); err != nil {
 		return err
 	}
+	if err := saveAddress(tx, "", mailAddressRow{Address: r.Address, RoomID: &row.ID}); err != nil {
+		return err
+	}
 	if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
 		return err
 	}
@@ -290,6 +294,9 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
+		if err := saveAddress(tx, was.Address, mailAddressRow{Address: room.Address, RoomID: &id}); err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
+		}
 		if err := tx.Where("room_id = ?", id).Delete(&approverRow{}).Error; err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
@@ -344,8 +351,11 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := tx.Where("room_id = ?", id).Delete(&blackoutRow{}).Error; err != nil {
 			return err
 		}
+		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
+			return err
+		}
 		err = tx.Model(&roomRow{ID: id}).Updates(map[string]any{
-			"deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
+			"address": "", "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
 		}).Error
 		if err != nil {
 			return err

@@ -206,6 +206,7 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	rows := make([]*meetingRow, len(ms))
 	for i, m := range ms {
 		m.SeriesID, m.Version, m.ScheduleVersion = series.ID, 1, 1
+		m.Foreign = series.Foreign
 		maps.Copy(rooms, roomsToCheck(nil, m))
 		rows[i] = newMeetingRow(m)
 	}

@@ -16,6 +16,7 @@ type siteRow struct {
 	ID        int64
 	Name      string
 	Timezone  string
+	Address   string
 	Version   int64
 	CreatedAt time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
@@ -24,11 +25,11 @@ type siteRow struct {
 func (siteRow) TableName() string { return "sites" }
 
 func newSiteRow(s *meeting.Site) *siteRow {
-	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
+	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Address: s.Address, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
 }
 
 func (r *siteRow) site() *meeting.Site {
-	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Address: r.Address, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
 func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
@@ -37,6 +38,9 @@ func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row.ID = 0
 		if err := tx.Create(row).Error; err != nil {
+			return err
+		}
+		if err := saveAddress(tx, "", mailAddressRow{Address: row.Address, SiteID: &row.ID}); err != nil {
 			return err
 		}
 		return s.note(tx, "site.created", row.ID, row.Name, nil, []any{row})
@@ -72,6 +76,9 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 		if err := tx.Select("*").Updates(changed).Error; err != nil {
 			return fmt.Errorf("update site %d: %w", id, err)
 		}
+		if err := saveAddress(tx, row.Address, mailAddressRow{Address: changed.Address, SiteID: &id}); err != nil {
+			return fmt.Errorf("update site %d: %w", id, err)
+		}
 		if changed.Timezone != row.Timezone {
 			if _, err := recheck(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {
 				return fmt.Errorf("update site %d: %w", id, err)
@@ -102,6 +109,9 @@ func (s *Store) DeleteSite(ctx context.Context, id int64, fn func(*meeting.Site)
 			return &meeting.InUseError{What: "the site"}
 		}
 		if err := tx.Model(&roomRow{}).Where("site_id = ?", id).Update("site_id", nil).Error; err != nil {
+			return err
+		}
+		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
 			return err
 		}
 		if err := tx.Delete(&siteRow{}, id).Error; err != nil {

@@ -57,7 +57,8 @@ type Store struct {
 	trail   Trail // nil: nothing is recorded
 	guard   Guard // nil: rights are not rechecked
 
-	lastLook *atomic.Int64 // number of the last check of the waiting list
+	exclusive *exclusive
+	lastLook  *atomic.Int64 // number of the last check of the waiting list
 }
 
 var _ meeting.Store = (*Store)(nil)
@@ -69,7 +70,7 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	if db.Name() == "postgres" {
 		d = postgres
 	}
-	return &Store{db: db, outbox: outbox, dialect: d, lastLook: new(atomic.Int64)}
+	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(), lastLook: new(atomic.Int64)}
 }
 
 // Noting returns the store with an audit trail of its changes.

@@ -22,6 +22,7 @@ type Room struct {
 	Features  []string     `json:"features" nullable:"false"`
 	Timezone  string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
 	OwnZone   *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
+	Address   *string      `json:"address" doc:"Part before the @ of the mail address at which the room answers invitations; null if it has none" example:"turing"`
 	Active    bool         `json:"active"`
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
@@ -92,6 +93,7 @@ func roomOf(r *meeting.Room) Room {
 		Features:  append([]string{}, r.Features...),
 		Timezone:  r.Zone,
 		OwnZone:   text(r.Timezone),
+		Address:   text(r.Address),
 		Active:    r.Active,
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
@@ -155,6 +157,7 @@ type RoomPatch struct {
 	Capacity Field[int]               `json:"capacity,omitempty" minimum:"0" maximum:"100000" doc:"Number of seats; 0 if unknown"`
 	Features Field[[]string]          `json:"features,omitempty" doc:"At most 50 features of up to 50 characters each"`
 	Timezone Field[string]            `json:"timezone,omitempty" doc:"IANA time zone name; null for the site's time zone" example:"Europe/Berlin"`
+	Address  Field[string]            `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; the room answers invitations to it. Null for none" example:"turing"`
 	Active   Field[bool]              `json:"active,omitempty" doc:"Whether the room takes new meetings"`
 	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
 	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
@@ -207,7 +210,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 	approval, policy, checkIn := object(p.Approval), object(p.Policy), object(p.CheckIn)
 	f := meeting.RoomFields{
 		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
-		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Active: p.Active.or(true).ptr(),
+		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Active: p.Active.or(true).ptr(),
 
 		ApprovalRequired: approval.Required.ptr(),
 		ApproverIDs:      approval.ApproverIDs.ptr(),

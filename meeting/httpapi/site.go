@@ -15,6 +15,7 @@ type Site struct {
 	ID        int64     `json:"id"`
 	Name      string    `json:"name"`
 	Timezone  *string   `json:"timezone" doc:"IANA time zone name; null if the installation's time zone applies"`
+	Address   *string   `json:"address" doc:"Part before the @ of the mail address that stands for any room of the site; null if it has none" example:"berlin"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -22,7 +23,7 @@ type Site struct {
 
 func siteOf(s *meeting.Site) Site {
 	return Site{
-		ID: s.ID, Name: s.Name, Timezone: text(s.Timezone), Version: s.Version,
+		ID: s.ID, Name: s.Name, Timezone: text(s.Timezone), Address: text(s.Address), Version: s.Version,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
 	}
 }
@@ -31,6 +32,7 @@ func siteOf(s *meeting.Site) Site {
 type SitePatch struct {
 	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
 	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for the site's rooms; null for the installation's time zone" example:"Europe/Berlin"`
+	Address  Field[string] `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none" example:"berlin"`
 }
 
 // SiteInput is a new site.
@@ -43,7 +45,7 @@ func (SiteInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 func (p SitePatch) fields(faults []meeting.Fault) meeting.SiteFields {
-	return meeting.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Faults: faults}
+	return meeting.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Faults: faults}
 }
 
 func (h *handlers) registerSites(api huma.API) {

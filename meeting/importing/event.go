@@ -156,10 +156,10 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := fieldsOf(head)
+	f := FieldsOf(head)
 	f.RoomIDs, f.Reminders = &rooms, &[]meeting.Reminder{}
 	f.Import = &meeting.Import{
-		Organizer: organizer, Origin: origin, Responses: responses(head), OtherRoom: r.options.OnConflict == meeting.OtherRoom, Dates: map[time.Time]meeting.Fields{},
+		Organizer: organizer, Origin: origin, Responses: Responses(head), OtherRoom: r.options.OnConflict == meeting.OtherRoom, Dates: map[time.Time]meeting.Fields{},
 	}
 	if replaced {
 		*f.Description = strings.TrimSpace(*f.Description + "\n\nOrganizer: " + contact(head.Organizer))
@@ -197,7 +197,7 @@ func (r *run) series(b *booking) {
 
 // differing are the fields of one date of a series.
 func (r *run) differing(e *itip.Event, series meeting.Fields) meeting.Fields {
-	f := fieldsOf(e)
+	f := FieldsOf(e)
 	if e.Title == "" {
 		f.Title = series.Title
 	}
@@ -287,8 +287,8 @@ func contact(p itip.Person) string {
 	}
 }
 
-// fieldsOf an event are its texts and people.
-func fieldsOf(e *itip.Event) meeting.Fields {
+// FieldsOf returns the texts and people of an event, as a meeting has them.
+func FieldsOf(e *itip.Event) meeting.Fields {
 	visibility := meeting.Public
 	if e.Private {
 		visibility = meeting.Private
@@ -308,8 +308,8 @@ func fieldsOf(e *itip.Event) meeting.Fields {
 	}
 }
 
-// responses of the attendees.
-func responses(e *itip.Event) map[string]meeting.Response {
+// Responses returns the responses of the attendees by email address, in lower case.
+func Responses(e *itip.Event) map[string]meeting.Response {
 	all := map[string]meeting.Response{}
 	for _, a := range e.Attendees {
 		switch a.Status {

@@ -101,6 +101,9 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 		return nil, fmt.Errorf("%q is not an email address", n.To.Address)
 	}
 	now := s.now()
+	if n.Facts.Reply != nil {
+		return s.reply(n, to.Address, now), nil
+	}
 	content, err := s.render.Mail(n, now)
 	if err != nil {
 		return nil, err
@@ -128,6 +131,29 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 		}
 	}
 	return m, nil
+}
+
+// reply is the answer of a room to an invitation: a text, and the answer for calendar programs. It comes
+// from the address of the room.
+func (s *Sender) reply(n notify.Notification, to string, now time.Time) *mail.Msg {
+	r := n.Facts.Reply
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	m.FromMailAddress(&netmail.Address{Name: headerText(r.Name), Address: r.From})
+	m.ToMailAddress(&netmail.Address{Name: headerText(n.To.Name), Address: to})
+	m.Subject(literal(headerText(r.Subject)))
+	m.SetDateWithValue(now)
+	m.SetMessageIDWithValue(strings.Trim(n.MessageID, "<>"))
+	if id := headerText(r.InReplyTo); id != "" {
+		m.SetGenHeader("In-Reply-To", id)
+		m.SetGenHeader("References", id)
+	}
+	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
+	m.SetGenHeader("Auto-Submitted", "auto-replied")
+	m.SetGenHeader("X-Auto-Response-Suppress", "All")
+	m.SetGenHeader("Content-Language", r.Lang)
+	m.SetBodyString(mail.TypeTextPlain, r.Text)
+	m.AddAlternativeString("text/calendar; method=REPLY", r.Calendar)
+	return m
 }
 
 // headerText removes control characters from a name. go-mail encodes words but only quotes ASCII.

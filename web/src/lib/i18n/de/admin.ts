@@ -98,6 +98,7 @@ const de: typeof en = {
       released: 'Raum freigegeben',
       approval_reminder: 'Erinnerung an Genehmigung',
       escalation: 'Eskalation',
+      reply: 'Antwort eines Raums',
       waitlist_offer: 'Wartelistenangebot',
       waitlist_booked: 'Von der Warteliste gebucht',
       waitlist_expired: 'Nicht mehr auf der Warteliste',

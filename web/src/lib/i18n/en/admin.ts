@@ -96,6 +96,7 @@ export default {
       released: 'Room released',
       approval_reminder: 'Approval reminder',
       escalation: 'Escalation',
+      reply: 'Reply of a room',
       waitlist_offer: 'Waiting list offer',
       waitlist_booked: 'Booked from the waiting list',
       waitlist_expired: 'Off the waiting list',

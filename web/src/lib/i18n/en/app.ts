@@ -50,6 +50,7 @@ export default {
     not_found: 'This no longer exists.',
     room_conflict: 'The room is taken at that time.',
     state_conflict: 'This has changed, so that is no longer possible.',
+    foreign_calendar: 'Only the organizer\'s calendar can change time, title and attendees.',
     undo_expired: 'This change can no longer be undone.',
     changed_since: 'Something else has changed since. Only the latest change can be undone.',
     version_mismatch: 'Someone else changed this in the meantime.',

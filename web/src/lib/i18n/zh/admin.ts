@@ -94,6 +94,7 @@ const zh: typeof en = {
       released: '会议室已释放',
       approval_reminder: '审批提醒',
       escalation: '审批升级',
+      reply: '会议室的答复',
       waitlist_offer: '候补通知',
       waitlist_booked: '候补成功',
       waitlist_expired: '候补结束',

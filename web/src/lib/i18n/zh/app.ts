@@ -52,6 +52,7 @@ const zh: typeof en = {
     not_found: '该内容已不存在。',
     room_conflict: '该时段会议室已被占用。',
     state_conflict: '状态已发生变化，无法再执行此操作。',
+    foreign_calendar: '只能在组织者的日历中更改时间、标题和参与者。',
     undo_expired: '该更改已无法撤销。',
     changed_since: '之后已有其他更改。只能撤销最近一次更改。',
     version_mismatch: '其他人刚刚修改了此内容。',

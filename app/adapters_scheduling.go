@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"punctual/account"
+	"punctual/account/fault"
+	"punctual/meeting"
+	"punctual/meeting/scheduling"
+)
+
+// schedulingSettings are those in force now.
+func (a *Application) schedulingSettings() scheduling.Settings {
+	return scheduling.Settings{Undo: a.settings.Load().Undo}
+}
+
+// guestDirectory finds the organizers of events from other calendar programs.
+type guestDirectory struct {
+	directoryAdapter
+	accounts *account.Service
+}
+
+var _ scheduling.Directory = guestDirectory{}
+
+// Guest implements [scheduling.Directory]. A disabled user stays unknown.
+func (d guestDirectory) Guest(ctx context.Context, email, name string) (meeting.Person, error) {
+	_, err := d.accounts.CreateUser(ctx, account.NewUser{Email: email, Name: strings.TrimSpace(name), Role: account.Member})
+	if _, invalid := errors.AsType[*account.InvalidError](err); err != nil && !invalid {
+		return meeting.Person{}, err
+	}
+	found, err := d.ByEmail(ctx, []string{fault.FoldEmail(email)})
+	return found[fault.FoldEmail(email)], err
+}

@@ -1,0 +1,243 @@
+package scheduling
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+	"punctual/meeting/itip"
+)
+
+// Process carries out what a message asks for and records the answers of the rooms, which are mails to
+// send. An error means that the database failed: then the message may be processed again, which
+// completes what was begun. Messages about one UID are processed one at a time.
+func (s *Service) Process(ctx context.Context, m Message) (*Outcome, error) {
+	out := &Outcome{State: Ignored, Reason: "method"}
+	switch m.Calendar.Method {
+	case "REQUEST", "ADD", "CANCEL":
+	case "":
+		if m.Via != meeting.OriginCalDAV {
+			return out, nil
+		}
+	default:
+		return out, nil
+	}
+	if out.Reason = "no_event"; len(m.Calendar.Objects) == 0 {
+		return out, nil
+	}
+	var states []State
+	for _, o := range m.Calendar.Objects {
+		e := &event{Service: s, message: m, object: o, conf: s.Settings(), at: s.Now().UTC().Truncate(time.Microsecond), out: out}
+		act := func(ctx context.Context) (err error) {
+			state, err := e.process(ctx)
+			states = append(states, state)
+			return err
+		}
+		if err := s.Store.Exclusively(ctx, o.UID, act); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(states, Done) {
+		out.Reason = ""
+	}
+	for _, state := range []State{Done, Duplicate, Refused, Outdated, Ignored} {
+		if slices.Contains(states, state) {
+			out.State = state
+			break
+		}
+	}
+	return out, nil
+}
+
+// event is an event while a message about it is processed.
+type event struct {
+	*Service
+	message   Message
+	object    *itip.Object // as the message has it
+	conf      Settings
+	at        time.Time
+	out       *Outcome
+	words     *words
+	organizer string // email address in lower case
+	person    meeting.Person
+	by        meeting.Actor
+
+	known  *Known
+	latest []Instance // the newest version of the event and its dates, this message included
+	record Record
+}
+
+// seat is an invited address.
+type seat struct {
+	address string
+	roomID  int64 // that it stands for; 0: none yet
+	siteID  int64 // of an address that stands for any room of a site; else 0
+}
+
+func (e *event) process(ctx context.Context) (State, error) {
+	head := e.object.Head()
+	e.organizer = fault.FoldEmail(head.Organizer.Email)
+	if e.organizer == "" {
+		e.organizer = strings.ToLower(e.message.From)
+	}
+	if !fault.IsEmail(e.organizer) {
+		e.out.Reason = "no_organizer"
+		return Refused, nil
+	}
+	seats, err := e.addressed(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(seats) == 0 && e.message.Via == meeting.OriginMail {
+		e.out.Reason = "unknown_room"
+		return Refused, nil
+	}
+	if e.known, err = e.Store.KnownEvent(ctx, e.object.UID, e.organizer); err != nil {
+		return "", err
+	}
+	e.record = Record{UID: e.object.UID, Organizer: e.organizer, Via: e.message.Via, MeetingID: e.known.MeetingID, SeriesID: e.known.SeriesID}
+	found, err := e.People.ByEmail(ctx, []string{e.organizer})
+	if err != nil {
+		return "", err
+	}
+	e.person = found[e.organizer]
+	e.words = wordsFor(e.person.Locale)
+	components := e.message.Calendar.Components(e.message.ICS, e.object.UID)
+	var current []itip.Component
+	state := Outdated
+	for _, c := range components {
+		switch e.order(c.Event, seats) {
+		case 0:
+			if state = Duplicate; len(components) == 1 {
+				return e.repeated(c.Event, seats), nil
+			}
+		case 1:
+			current = append(current, c)
+		}
+	}
+	if len(current) == 0 {
+		return state, nil
+	}
+	if e.message.Calendar.Method == "CANCEL" {
+		return e.cancel(ctx, current, seats)
+	}
+	return e.request(ctx, current, seats)
+}
+
+// addressed returns the addresses that the message is for.
+func (e *event) addressed(ctx context.Context) ([]seat, error) {
+	emails := []string{e.message.Recipient}
+	if e.message.Recipient == "" {
+		emails = nil
+		for _, c := range append([]*itip.Event{e.object.Head()}, e.object.Overrides...) {
+			for _, a := range c.Attendees {
+				emails = append(emails, a.Email)
+			}
+		}
+	}
+	var seats []seat
+	for _, email := range emails {
+		local, ok := e.local(email)
+		if !ok || slices.ContainsFunc(seats, func(s seat) bool { return s.address == local }) {
+			continue
+		}
+		roomID, siteID, err := e.Store.ByAddress(ctx, local)
+		if err != nil {
+			return nil, err
+		}
+		if roomID != 0 || siteID != 0 {
+			seats = append(seats, seat{local, roomID, siteID})
+		}
+	}
+	return seats, nil
+}
+
+// local returns the local part of an address of the mailroom, in lower case.
+func (e *event) local(email string) (string, bool) {
+	local, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(email)), "@")
+	return local, ok && e.conf.Domain != "" && domain == e.conf.Domain
+}
+
+func versionOf(c *itip.Event) Version { return Version{c.Sequence, c.Stamp.UTC()} }
+
+func recurrenceID(c *itip.Event) string {
+	if c.RecurrenceID == nil {
+		return ""
+	}
+	return c.RecurrenceID.Key()
+}
+
+func (k *Known) instance(id string) *Instance {
+	if i := slices.IndexFunc(k.Instances, func(x Instance) bool { return x.RecurrenceID == id }); i >= 0 {
+		return &k.Instances[i]
+	}
+	return nil
+}
+
+func (k *Known) told(id, address string) *Told {
+	if i := slices.IndexFunc(k.Answers, func(x Told) bool { return x.RecurrenceID == id && x.Address == address }); i >= 0 {
+		return &k.Answers[i]
+	}
+	return nil
+}
+
+// order reports whether a version is newer than what is known (1), was processed before (0), or is
+// outdated (-1).
+func (e *event) order(c *itip.Event, seats []seat) int {
+	id, v := recurrenceID(c), versionOf(c)
+	if i := e.known.instance(id); i != nil && v.Compare(i.Version) < 0 {
+		return -1
+	}
+	order := -1
+	for _, s := range seats {
+		t := e.known.told(id, s.address)
+		if t == nil || v.Compare(t.Version) > 0 {
+			return 1
+		}
+		if v.Compare(t.Version) == 0 {
+			order = 0
+		}
+	}
+	if len(seats) == 0 { // a calendar program took the room out
+		return 1
+	}
+	return order
+}
+
+// repeated returns the answers that were given before.
+func (e *event) repeated(c *itip.Event, seats []seat) State {
+	for _, s := range seats {
+		if t := e.known.told(recurrenceID(c), s.address); t != nil && t.Status != "" {
+			e.out.Answers = append(e.out.Answers, Answer{Address: s.address, RoomID: t.RoomID, RecurrenceID: t.RecurrenceID, Status: t.Status, Reason: t.Reason, Text: t.Text})
+		}
+	}
+	e.found()
+	return Duplicate
+}
+
+// found notes which meetings there are.
+func (e *event) found() {
+	if id := e.record.MeetingID; id != 0 && !slices.Contains(e.out.MeetingIDs, id) {
+		e.out.MeetingIDs = append(e.out.MeetingIDs, id)
+	}
+	if e.record.SeriesID != 0 {
+		e.out.SeriesID = e.record.SeriesID
+	}
+}
+
+// finish records what was done and queues the answers.
+func (e *event) finish(ctx context.Context) (State, error) {
+	e.found()
+	if e.message.DryRun {
+		return Done, nil
+	}
+	notices, err := e.Store.SaveRecord(ctx, &e.record)
+	if err != nil {
+		return "", err
+	}
+	e.Scheduler.Schedule(ctx, meeting.Deliveries(notices)...)
+	return Done, nil
+}
