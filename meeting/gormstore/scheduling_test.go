@@ -1,0 +1,174 @@
+package gormstore_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"punctual/meeting"
+	"punctual/meeting/finding"
+	"punctual/meeting/itip"
+	"punctual/meeting/policy"
+	"punctual/meeting/scheduling"
+)
+
+// mailroom answers calendar messages on a store. Turing and Hopper have addresses, and so has their
+// site. turing@, hopper@ and any@ are at rooms.example.org.
+type mailroom struct {
+	*fixture
+	at       time.Time
+	meetings *meeting.Service
+	service  *scheduling.Service
+	settings scheduling.Settings
+}
+
+type guests struct{ users }
+
+func (guests) Guest(context.Context, string, string) (meeting.Person, error) {
+	return meeting.Person{}, nil
+}
+
+func newMailroom(f *fixture) *mailroom {
+	f.Helper()
+	r := &mailroom{fixture: f, at: now, settings: scheduling.Settings{Domain: "rooms.example.org", BeyondWindow: scheduling.Trim}}
+	conf := func() meeting.Settings {
+		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
+	}
+	clock := func() time.Time { return r.at }
+	r.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, conf, clock, slog.New(slog.DiscardHandler))
+	r.service = scheduling.NewService(scheduling.Deps{
+		Meetings: r.meetings, Finding: finding.NewService(f.store, r.meetings, conf, clock), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
+		Settings: func() scheduling.Settings { return r.settings }, Now: clock, Log: slog.New(slog.DiscardHandler),
+	})
+	site, err := r.meetings.CreateSite(f.Context(), f.admin, meeting.SiteFields{Name: new("Berlin"), Address: new("any")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, room := range []*meeting.Room{f.turing, f.hopper} {
+		_, err := r.meetings.UpdateRoom(f.Context(), f.admin, room.ID, nil, meeting.RoomFields{Address: new(strings.ToLower(room.Name)), SiteID: &site.ID})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	return r
+}
+
+// calendar is a message about an event with these lines; its start is hours after now.
+func calendarMessage(method, uid string, sequence, hours int, more ...string) string {
+	start := now.Add(time.Duration(hours) * time.Hour)
+	lines := []string{
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN", "METHOD:" + method, "BEGIN:VEVENT", "UID:" + uid, fmt.Sprintf("SEQUENCE:%d", sequence),
+		"DTSTAMP:20270201T000000Z", "SUMMARY:Review", "ORGANIZER;CN=Anna:mailto:anna@example.org",
+		"ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:ben@example.org", "ATTENDEE;CUTYPE=ROOM:mailto:turing@rooms.example.org",
+		"DTSTART:" + start.Format("20060102T150405Z"), "DTEND:" + start.Add(time.Hour).Format("20060102T150405Z"),
+	}
+	return strings.Join(append(append(lines, more...), "END:VEVENT", "END:VCALENDAR", ""), "\r\n")
+}
+
+// receive has a message processed that was mailed to a room.
+func (r *mailroom) receive(room, ics string) *scheduling.Outcome {
+	r.Helper()
+	calendar, err := itip.Read(strings.NewReader(ics), itip.DefaultLimits)
+	if err != nil {
+		r.Fatal(err)
+	}
+	out, err := r.service.Process(r.Context(), scheduling.Message{
+		Via: meeting.OriginMail, Recipient: room + "@rooms.example.org", From: "anna@example.org", Calendar: calendar, ICS: []byte(ics), MessageID: "<1@example.org>", Received: r.at,
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return out
+}
+
+// summary of an outcome: its state, and each answer.
+func summary(o *scheduling.Outcome) string {
+	text := string(o.State)
+	for _, a := range o.Answers {
+		text += " " + a.Address
+		if a.RecurrenceID != "" {
+			text += "/" + a.RecurrenceID
+		}
+		text += "=" + string(a.Status)
+		if a.Reason != "" {
+			text += "(" + a.Reason + ")"
+		}
+	}
+	return text
+}
+
+func (r *mailroom) want(want, room, ics string) *scheduling.Outcome {
+	r.Helper()
+	out := r.receive(room, ics)
+	if diff := cmp.Diff(want, summary(out)); diff != "" {
+		r.Errorf("%s%+v", diff, out)
+	}
+	return out
+}
+
+// booked are the meetings that take place, each with hours after now and its rooms.
+func (r *mailroom) booked() string {
+	r.Helper()
+	ms, _, err := r.meetings.Meetings(r.Context(), r.admin, meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed}}, meeting.Page{Limit: 100})
+	if err != nil {
+		r.Fatal(err)
+	}
+	var all []string
+	for _, m := range ms {
+		all = append(all, fmt.Sprintf("%s %s %g", m.Title, strings.Join(m.RoomNames, "+"), m.Slot.Start.Sub(now).Hours()))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (r *mailroom) wantBooked(want string) {
+	r.Helper()
+	if diff := cmp.Diff(want, r.booked()); diff != "" {
+		r.Error(diff)
+	}
+}
+
+func TestScheduling_oneDate(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		out := r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2))
+		r.wantBooked("Review Turing 2")
+		m := f.read(out.MeetingIDs[0])
+		if m.Foreign != meeting.OriginMail || len(m.Attendees) != 1 || m.Attendees[0].Email != "ben@example.org" || len(m.Reminders) > 0 || m.Organizer.UserID != f.anna.ID {
+			t.Errorf("%+v", m)
+		}
+		if n := f.count("told"); n != 1 {
+			t.Errorf("%d notices, want the reply alone", n)
+		}
+		r.want("duplicate turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2))
+		r.want("done turing=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "b", 0, 2))
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 1, 3))
+		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 0, 2))
+		r.wantBooked("Review Turing 3")
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "a", 1, 3))
+		r.wantBooked("Review Turing+Hopper 3")
+		r.want("done any=DECLINED(no_room)", "any", calendarMessage("REQUEST", "c", 0, 3))
+		r.want("done any=ACCEPTED", "any", calendarMessage("REQUEST", "c", 1, 4))
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 2, 3))
+		r.wantBooked("Review Hopper 3, Review Hopper 4")
+		r.want("done", "hopper", calendarMessage("CANCEL", "a", 2, 3))
+		r.wantBooked("Review Hopper 4")
+		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 1, 3))
+		r.want("done", "turing", calendarMessage("CANCEL", "never", 2, 3))
+		r.want("duplicate", "turing", calendarMessage("REQUEST", "never", 2, 3))
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "never", 3, 3))
+
+		// A meeting that moves to a time that is taken loses its slot.
+		r.want("done hopper=DECLINED(room_conflict)", "hopper", strings.ReplaceAll(calendarMessage("REQUEST", "d", 0, 4), "turing", "hopper"))
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "e", 0, 6))
+		out = r.want("done turing=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "e", 1, 3))
+		r.wantBooked("Review Turing 3, Review Hopper 4")
+		if len(out.Answers[0].Alternatives) != 3 || !strings.Contains(out.Answers[0].Mail.Calendar, "SEQUENCE:1\r\n") {
+			t.Errorf("%+v\n%s", out.Answers[0], out.Answers[0].Mail.Calendar)
+		}
+	})
+}
