@@ -254,6 +254,7 @@ func (a *Application) wireAreas() {
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
 		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
+	a.jobs = append(a.jobs, a.scheduling.Jobs(database.Unavailable)...)
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
 			Job: over[channel.Job()], Host: a.senders.host, Screen: noticeScreen{a.meetingStore, people.Disabled}.objections,

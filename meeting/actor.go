@@ -37,8 +37,8 @@ type Actor struct {
 	// meetings.
 	Blind bool
 
-	// Calendar actors act through the calendar program of a meeting's organizer: what is read-only
-	// for others here they may change, and nothing of it can be undone.
+	// Calendar actors act through the calendar program of a meeting's organizer. They may change what is
+	// read-only for others here, and their changes cannot be undone.
 	Calendar bool
 
 	// Quiet actors import: nobody is notified of what they do.

@@ -13,6 +13,7 @@ const (
 	JobEnd    = "meeting.end"
 	JobRemind = "meeting.remind"
 	JobExpire = "approval.expire"
+	JobAnswer = "itip.answer" // answers the organizer's calendar after a change; key: the meeting
 	JobNoShow = "meeting.no_show"
 
 	JobApprovalRemind = "approval.remind"

@@ -98,6 +98,9 @@ func (s *Service) announceAll(ctx context.Context, before, after map[ID]*Meeting
 	for _, id := range slices.Sorted(maps.Keys(after)) {
 		m := after[id]
 		now = append(now, m.Messages()...)
+		if b := before[id]; m.Foreign != "" && b != nil && u == nil {
+			now = append(now, delayjob.Message{Job: JobAnswer, Key: strconv.FormatInt(m.ID, 10), Version: m.UpdatedAt.UnixMicro(), Due: m.UpdatedAt})
+		}
 		if b := before[id]; b != nil {
 			was = append(was, b.Messages()...)
 			free = append(free, b.freedBy(m)...)

@@ -2,8 +2,10 @@ package gormstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +172,91 @@ func TestScheduling_oneDate(t *testing.T) {
 		if len(out.Answers[0].Alternatives) != 3 || !strings.Contains(out.Answers[0].Mail.Calendar, "SEQUENCE:1\r\n") {
 			t.Errorf("%+v\n%s", out.Answers[0], out.Answers[0].Mail.Calendar)
 		}
+	})
+}
+
+// settle has the job run that tells calendars what changed.
+func (r *mailroom) settle() {
+	r.Helper()
+	changes, err := r.store.Changed(r.Context(), r.at.Add(time.Hour), 0, 100)
+	for _, c := range changes {
+		if err == nil {
+			err = r.service.Settle(r.Context(), c)
+		}
+	}
+	if err == nil {
+		changes, err = r.store.Changed(r.Context(), r.at.Add(time.Hour), 0, 100)
+	}
+	if err != nil || len(changes) > 0 {
+		r.Fatal(changes, err)
+	}
+}
+
+// answers are the latest of each address.
+func (r *mailroom) answers(uid string) string {
+	r.Helper()
+	known, err := r.store.KnownEvent(r.Context(), uid, "anna@example.org")
+	if err != nil {
+		r.Fatal(err)
+	}
+	var all []string
+	for _, a := range known.Answers {
+		text := a.Address + "=" + string(a.Status)
+		if a.RecurrenceID != "" {
+			text = a.RecurrenceID + " " + text
+		}
+		all = append(all, strings.TrimSpace(text+" "+a.Text))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
+}
+
+func (r *mailroom) wantAnswers(uid, want string) {
+	r.Helper()
+	r.settle()
+	if diff := cmp.Diff(want, r.answers(uid)); diff != "" {
+		r.Error(diff)
+	}
+}
+
+func TestScheduling_decidedLater(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.turing.ID, nil, meeting.RoomFields{ApprovalRequired: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+		id := r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "a", 0, 2)).MeetingIDs[0]
+		r.wantAnswers("a", "turing=TENTATIVE")
+		if _, err := r.meetings.Approve(f.Context(), f.admin, id, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.wantAnswers("a", "turing=ACCEPTED")
+		r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "a", 1, 3)) // waits where it was
+		if _, err := r.meetings.Reject(f.Context(), f.admin, id, nil, "too late"); err != nil {
+			t.Fatal(err)
+		}
+		r.wantAnswers("a", "turing=DECLINED The meeting was cancelled.")
+		r.wantBooked("")
+
+		id = r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "b", 0, 2)).MeetingIDs[0]
+		if _, err := r.meetings.Reject(f.Context(), f.admin, id, nil, "not today"); err != nil {
+			t.Fatal(err)
+		}
+		r.wantAnswers("b", "turing=DECLINED The request was rejected.\nnot today")
+
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "c", 0, 2))
+		id = r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "c", 0, 2)).MeetingIDs[0]
+		_, err := r.meetings.Update(f.Context(), f.anna, id, nil, meeting.Fields{Title: new("Other")})
+		if _, foreign := errors.AsType[*meeting.ForeignError](err); !foreign {
+			t.Errorf("another title: %v", err)
+		}
+		if _, err := r.meetings.Update(f.Context(), f.admin, id, nil, meeting.Fields{RoomIDs: &[]int64{f.hopper.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		r.wantAnswers("c", "hopper=ACCEPTED; turing=DECLINED The room is no longer available.")
+		if _, err := r.meetings.Cancel(f.Context(), f.admin, id, nil, "a leak"); err != nil {
+			t.Fatal(err)
+		}
+		r.wantAnswers("c", "hopper=DECLINED The meeting was cancelled.\na leak; turing=DECLINED The room is no longer available.")
 	})
 }

@@ -62,6 +62,7 @@ type event struct {
 	out       *Outcome
 	words     *words
 	organizer string // email address in lower case
+	zoneName  string // IANA, of the first room: times without a zone count there
 	person    meeting.Person
 	by        meeting.Actor
 

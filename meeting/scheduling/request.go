@@ -168,7 +168,8 @@ func (e *event) book(ctx context.Context, object *itip.Object, places []*place) 
 	zone, horizon := time.UTC, e.at.AddDate(1, 0, 0)
 	for _, p := range places {
 		if p.room != nil {
-			zone = clock.ZoneOrUTC(p.room.Zone)
+			e.zoneName = p.room.Zone
+			zone = e.floating()
 			break
 		}
 	}
