@@ -149,6 +149,8 @@ var table = map[string]rule{
 	"door-end":           {Member, atDoor},
 	"door-extend":        {Member, atDoor},
 
+	"import-ics": {Admin, MeetingsWrite},
+
 	"list-blackouts":  {Member, RoomsRead},
 	"get-blackout":    {Member, RoomsRead},
 	"create-blackout": {Admin, RoomsWrite},

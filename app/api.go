@@ -36,6 +36,7 @@ func (a *Application) register(api huma.API) {
 		Meetings: a.meetings, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
 		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate),
 	})
+	meetinghttp.RegisterImports(api, a.imports)
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
 		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now,
 	})

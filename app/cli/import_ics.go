@@ -21,6 +21,7 @@ import (
 	"punctual/account"
 	"punctual/app"
 	"punctual/meeting"
+	meetinghttp "punctual/meeting/httpapi"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
 )
@@ -163,7 +164,7 @@ func (c *cli) importICS(ctx context.Context, a *app.Application, sources []impor
 		return err
 	}
 	if flags.json {
-		err = c.printJSON(newImportReport(report))
+		err = c.printJSON(meetinghttp.NewImportReport(report))
 	} else {
 		c.printReport(report, flags.dryRun)
 	}
@@ -174,7 +175,7 @@ func (c *cli) importICS(ctx context.Context, a *app.Application, sources []impor
 }
 
 func (c *cli) importOptions(ctx context.Context, a *app.Application, flags icsImport) (o importing.Options, err error) {
-	o = importing.Options{OnConflict: meeting.OnConflict(flags.onConflict), DryRun: flags.dryRun, Override: flags.override, Rooms: map[string]int64{}}
+	o = importing.Options{OnConflict: meeting.OnConflict(flags.onConflict), DryRun: flags.dryRun, Override: flags.override, OrganizerEmail: flags.organizer, Rooms: map[string]int64{}}
 	if o.From, err = dateFlag("from", flags.from, time.Time{}); err != nil {
 		return o, err
 	}
@@ -195,13 +196,6 @@ func (c *cli) importOptions(ctx context.Context, a *app.Application, flags icsIm
 			return o, err
 		}
 		o.Rooms[strings.TrimSpace(name)] = room.ID
-	}
-	if flags.organizer != "" {
-		u, err := userNamed(ctx, a, flags.organizer)
-		if err != nil {
-			return o, err
-		}
-		o.Organizer = &meeting.Person{UserID: u.ID, Email: u.Email, Name: u.Name}
 	}
 	return o, nil
 }
@@ -340,65 +334,3 @@ func taken(r *importing.Report, os []meeting.Occupancy) string {
 }
 
 func instantText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
-
-// importReport is the report as JSON.
-type importReport struct {
-	Counts map[importing.Result]int `json:"counts"`
-	Items  []importItem             `json:"items"`
-}
-
-type importItem struct {
-	File      string           `json:"file"`
-	Line      int              `json:"line"`
-	UID       string           `json:"uid"`
-	Title     string           `json:"title"`
-	Start     *time.Time       `json:"start"`
-	Result    importing.Result `json:"result"`
-	Reason    string           `json:"reason,omitempty"`
-	Message   string           `json:"message,omitempty"`
-	Conflicts []importConflict `json:"conflicts,omitempty"`
-	Dates     []importDate     `json:"dates,omitempty"`
-	MeetingID int64            `json:"meeting_id,omitempty"`
-	SeriesID  int64            `json:"series_id,omitempty"`
-}
-
-type importConflict struct {
-	RoomID int64     `json:"room_id"`
-	Room   string    `json:"room"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end"`
-}
-
-type importDate struct {
-	OriginalStart time.Time        `json:"original_start"`
-	Reason        string           `json:"reason"`
-	Message       string           `json:"message,omitempty"`
-	Conflicts     []importConflict `json:"conflicts,omitempty"`
-}
-
-func newImportReport(r *importing.Report) importReport {
-	conflicts := func(os []meeting.Occupancy) (cs []importConflict) {
-		for _, o := range os {
-			cs = append(cs, importConflict{o.RoomID, r.Rooms[o.RoomID], o.Slot.Start.UTC(), o.Slot.End.UTC()})
-		}
-		return cs
-	}
-	out := importReport{Counts: map[importing.Result]int{}, Items: []importItem{}}
-	for _, result := range importing.Results {
-		out.Counts[result] = r.Count(result)
-	}
-	for _, i := range r.Items {
-		item := importItem{
-			File: i.File, Line: i.Line, UID: i.UID, Title: i.Title, Result: i.Result, Reason: i.Reason, Message: i.Message,
-			Conflicts: conflicts(i.Conflicts), MeetingID: i.MeetingID, SeriesID: i.SeriesID,
-		}
-		if !i.Start.IsZero() {
-			item.Start = new(i.Start.UTC())
-		}
-		for _, d := range i.Dates {
-			item.Dates = append(item.Dates, importDate{d.OriginalStart.UTC(), d.Reason, dateReason(r, d), conflicts(d.Conflicts)})
-		}
-		out.Items = append(out.Items, item)
-	}
-	return out
-}

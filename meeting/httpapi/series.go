@@ -137,11 +137,13 @@ func seriesResultOf(r *meeting.SeriesResult) SeriesResult {
 func skippedOf(s meeting.Skipped) SkippedDate {
 	return SkippedDate{
 		OriginalStart: s.OriginalStart.UTC(), Reason: s.Reason,
-		Conflicts: list(s.Conflicts, func(o meeting.Occupancy) DateConflict {
-			return DateConflict{RoomID: o.RoomID, Start: o.Slot.Start.UTC(), End: o.Slot.End.UTC()}
-		}),
-		Errors: list(fault.At("body", s.Violations), dateErrorOf),
+		Conflicts: list(s.Conflicts, dateConflictOf),
+		Errors:    list(fault.At("body", s.Violations), dateErrorOf),
 	}
+}
+
+func dateConflictOf(o meeting.Occupancy) DateConflict {
+	return DateConflict{RoomID: o.RoomID, Start: o.Slot.Start.UTC(), End: o.Slot.End.UTC()}
 }
 
 // Recurrence holds the fields that a series has in addition to a meeting.

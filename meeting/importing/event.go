@@ -152,7 +152,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 	if err := r.leaveOutBefore(b); err != nil {
 		return nil, err
 	}
-	organizer, replaced, err := r.organizer(head)
+	organizer, replaced, err := r.organizerOf(head)
 	if err != nil {
 		return nil, err
 	}
@@ -262,13 +262,13 @@ func (r *run) horizon(rooms []int64) time.Time {
 	return r.at.Add(cmp.Or(most, 365*24*time.Hour))
 }
 
-// organizer of an event, and whether it is another than the event's.
-func (r *run) organizer(e *itip.Event) (p meeting.Person, replaced bool, err error) {
+// organizerOf returns the organizer of an event, and whether it is another than the event's.
+func (r *run) organizerOf(e *itip.Event) (p meeting.Person, replaced bool, err error) {
 	if p, ok := r.users[strings.ToLower(e.Organizer.Email)]; ok {
 		return p, false, nil
 	}
-	if r.options.Organizer != nil {
-		return *r.options.Organizer, e.Organizer != itip.Person{}, nil
+	if r.organizer != nil {
+		return *r.organizer, e.Organizer != itip.Person{}, nil
 	}
 	if e.Organizer.Email == "" {
 		return p, false, fail(ReasonUnknownOrganizer, "the event has no organizer")

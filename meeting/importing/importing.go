@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
@@ -69,8 +70,9 @@ type Options struct {
 	From       time.Time          // dates that end before are left out; zero: none
 	RoomID     int64              // of events that name no known room; 0: they fail
 	Rooms      map[string]int64   // rooms by what the calendar calls them
-	Organizer  *meeting.Person    // of events whose organizer is no user; nil: they fail
-	Override   string             // reason for booking against the policies of the rooms; empty: they apply
+	// OrganizerEmail is the user who organizes events whose organizer is no user; empty: they fail.
+	OrganizerEmail string
+	Override       string // reason for booking against the policies of the rooms; empty: they apply
 
 	// Progress is called after each event, by one caller at a time.
 	Progress func(done, total int)
@@ -137,7 +139,8 @@ func (r *Report) Count(of Result) int {
 
 // Import imports calendars. Each event is a transaction of its own. If Import is interrupted, a
 // repetition continues where it stopped. It fails with [meeting.ErrForbidden] unless the actor is an
-// admin or the system, and if the database does; whatever is wrong with one event is in the report.
+// admin or the system, with a [*meeting.InvalidError] if the options name a room or user that does not
+// exist, and if the database does; whatever is wrong with one event is in the report.
 func (s *Service) Import(ctx context.Context, by meeting.Actor, sources []Source, o Options) (*Report, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
@@ -163,13 +166,14 @@ func (s *Service) Import(ctx context.Context, by meeting.Actor, sources []Source
 // run is one import.
 type run struct {
 	*Service
-	by      meeting.Actor
-	options Options
-	at      time.Time
-	tasks   []*task
-	rooms   *roomNames
-	users   map[string]meeting.Person // by lower-case email
-	known   map[objectKey]*Known
+	by        meeting.Actor
+	options   Options
+	at        time.Time
+	tasks     []*task
+	rooms     *roomNames
+	users     map[string]meeting.Person // by lower-case email
+	organizer *meeting.Person           // see Options.OrganizerEmail; nil: none
+	known     map[objectKey]*Known
 
 	mu      sync.Mutex
 	done    int
@@ -189,7 +193,7 @@ type task struct {
 
 // prepare looks up all that events refer to.
 func (r *run) prepare(ctx context.Context, sources []Source) (err error) {
-	if r.rooms, err = readRooms(ctx, r.meetings, r.by, r.options.Rooms); err != nil {
+	if r.rooms, err = readRooms(ctx, r.meetings, r.options); err != nil {
 		return err
 	}
 	var emails, uids []string
@@ -205,6 +209,10 @@ func (r *run) prepare(ctx context.Context, sources []Source) (err error) {
 			}
 		}
 	}
+	organizer := strings.ToLower(r.options.OrganizerEmail)
+	if organizer != "" {
+		emails = append(emails, organizer)
+	}
 	r.users = map[string]meeting.Person{}
 	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(emails))), 500) {
 		found, err := r.people.ByEmail(ctx, part)
@@ -214,6 +222,13 @@ func (r *run) prepare(ctx context.Context, sources []Source) (err error) {
 		for email, p := range found {
 			r.users[email] = p
 		}
+	}
+	if organizer != "" {
+		p, ok := r.users[organizer]
+		if !ok {
+			return fault.Invalid("organizer_email", "unknown_user", "no user has the address %s", organizer)
+		}
+		r.organizer = &p
 	}
 	known, err := r.store.KnownObjects(ctx, uids)
 	r.known = map[objectKey]*Known{}

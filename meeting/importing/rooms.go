@@ -3,9 +3,11 @@ package importing
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
@@ -17,8 +19,8 @@ type roomNames struct {
 	byName map[string][]int64 // several: the name is ambiguous
 }
 
-// readRooms reads all active rooms. further are names that calendars have for them.
-func readRooms(ctx context.Context, s *meeting.Service, by meeting.Actor, further map[string]int64) (*roomNames, error) {
+// readRooms reads all active rooms, which options may name.
+func readRooms(ctx context.Context, s *meeting.Service, o Options) (*roomNames, error) {
 	names := &roomNames{byID: map[int64]*meeting.Room{}, byName: map[string][]int64{}}
 	for page := (meeting.Page{Limit: 500}); ; {
 		rooms, next, err := s.Rooms(ctx, meeting.RoomQuery{}, page)
@@ -34,13 +36,18 @@ func readRooms(ctx context.Context, s *meeting.Service, by meeting.Actor, furthe
 			break
 		}
 	}
-	for name, id := range further {
+	var faults fault.List
+	if o.RoomID != 0 && names.byID[o.RoomID] == nil {
+		faults.Add("room_id", "unknown_room", "there is no active room %d", o.RoomID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Rooms)) {
+		id := o.Rooms[name]
 		if names.byID[id] == nil {
-			return nil, fmt.Errorf("room %d: %w", id, meeting.ErrNotFound)
+			faults.Add("rooms."+name, "unknown_room", "there is no active room %d", id)
 		}
 		names.byName[fold(name)] = []int64{id}
 	}
-	return names, nil
+	return names, faults.Err()
 }
 
 // fold makes names equal that differ only in case and white space.

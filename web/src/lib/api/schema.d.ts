@@ -373,6 +373,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/imports/ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Book the events of a calendar. Repeat it at any time: what was imported before is updated or left as it is */
+        post: operations["import-ics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -2562,6 +2579,40 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
+        CalendarImport: {
+            /** @description Whether to only report what would happen */
+            dry_run?: boolean;
+            /**
+             * Format: date
+             * @description Leave out dates that end before this day in UTC
+             * @example 2027-01-01
+             */
+            from?: string;
+            /** @description An iCalendar file with at most 2,000 events. The command punctual import ics takes larger ones */
+            ics: string;
+            /**
+             * @description What to do if a room is taken or a policy forbids the event. fail reports the event, skip leaves out such dates of a series, other_room books a similar room at the site
+             * @default fail
+             * @enum {string}
+             */
+            on_conflict: "fail" | "skip" | "other_room";
+            /**
+             * Format: email
+             * @description User who organizes the events whose organizer is no user. Without it, they fail
+             */
+            organizer_email?: string;
+            /** @description Reason for booking against the policies of the rooms. Without it, the policies apply */
+            override_reason?: string;
+            /**
+             * Format: int64
+             * @description Room of the events that name no known room. Without it, they fail
+             */
+            room_id?: number;
+            /** @description Rooms by what the calendar calls them, besides their names */
+            rooms?: {
+                [key: string]: number;
+            };
+        };
         Change: {
             from: unknown;
             to: unknown;
@@ -3434,6 +3485,45 @@ export interface components {
             };
             /** @description timeout, or the reason that was given */
             reason: string | null;
+        };
+        ImportReport: {
+            /** @description How many events have each result */
+            counts: {
+                [key: string]: number;
+            };
+            items: components["schemas"]["ImportedEvent"][];
+        };
+        ImportedEvent: {
+            /** @description Times at which its rooms are taken */
+            conflicts?: components["schemas"]["DateConflict"][];
+            /** @description Dates that its series does not have */
+            dates?: components["schemas"]["SkippedDate"][];
+            /** @description Name of the file, if it has one */
+            file?: string;
+            /**
+             * Format: int64
+             * @description Where the event begins in the file
+             */
+            line: number;
+            /** Format: int64 */
+            meeting_id?: number;
+            message?: string;
+            /** @description Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, cancelled, transparent, invalid, unknown_room or unknown_organizer */
+            reason?: string;
+            /**
+             * @description unchanged: it was imported before. cancelled: its meeting was, because the event was
+             * @enum {string}
+             */
+            result: "created" | "updated" | "unchanged" | "cancelled" | "skipped" | "failed";
+            /** Format: int64 */
+            series_id?: number;
+            /**
+             * Format: date-time
+             * @description Start of its first date; null: unknown
+             */
+            start: string | null;
+            title: string;
+            uid: string;
         };
         ImportedRoom: {
             /** Format: int64 */
@@ -6789,6 +6879,46 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "import-ics": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalendarImport"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
