@@ -25,6 +25,7 @@ export const groups: Group[] = [
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
+      { name: 'imports', icon: 'calendar', load: () => import('./imports/Imports.svelte') },
       { name: 'tokens', icon: 'lock', load: () => import('./Tokens.svelte') },
     ],
   },

@@ -22,6 +22,7 @@ const de: typeof en = {
       config: 'Konfiguration',
       blackouts: 'Sperrzeiten',
       types: 'Besprechungsarten',
+      imports: 'Import',
       tokens: 'API-Token',
     },
     zones: {

@@ -20,6 +20,7 @@ export default {
       config: 'Configuration',
       blackouts: 'Blackouts',
       types: 'Meeting types',
+      imports: 'Import',
       tokens: 'API tokens',
     },
     zones: {

@@ -22,6 +22,7 @@ const zh: typeof en = {
       config: '配置',
       blackouts: '停用时段',
       types: '会议类型',
+      imports: '导入',
       tokens: 'API 令牌',
     },
     zones: {
