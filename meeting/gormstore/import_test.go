@@ -145,7 +145,7 @@ func TestImport_once(t *testing.T) {
 		i.want("plain unchanged, other unchanged, past unchanged, cancelled skipped cancelled, free skipped transparent, elsewhere failed unknown_room, "+
 			"unknown failed unknown_organizer, broken failed invalid, taken failed room_conflict", all...)
 
-		i.options.RoomID, i.options.Organizer = f.wide.ID, &meeting.Person{UserID: f.ben.ID, Email: f.ben.Email}
+		i.options.RoomID, i.options.OrganizerEmail = f.wide.ID, f.ben.Email
 		items = i.want("elsewhere created, unknown created", all[5], all[6])
 		if m := f.read(items[1].MeetingID); m.Organizer.UserID != f.ben.ID || !strings.Contains(m.Description, "nobody@example.org") {
 			t.Errorf("%+v", m)
