@@ -13,7 +13,8 @@ import (
 
 // schedulingSettings are those in force now.
 func (a *Application) schedulingSettings() scheduling.Settings {
-	return scheduling.Settings{Undo: a.settings.Load().Undo}
+	s := a.settings.Load()
+	return scheduling.Settings{MaxAdvance: s.Limits.MaxAdvance, Undo: s.Undo}
 }
 
 // guestDirectory finds the organizers of events from other calendar programs.

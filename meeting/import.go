@@ -199,7 +199,7 @@ func (s *Service) importedDates(ctx context.Context, series *Series, f SeriesFie
 // unbounded are the limits of an import: what was booked elsewhere may be longer than what one can
 // book here at once.
 func (i *Import) unbounded(c Settings) Settings {
-	if i.once() {
+	if i != nil {
 		c.Limits.MaxOccurrences, c.Limits.MaxInvitations, c.Limits.MaxRoomDates = 0, 0, 0
 	}
 	return c

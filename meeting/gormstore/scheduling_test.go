@@ -37,7 +37,7 @@ func (guests) Guest(context.Context, string, string) (meeting.Person, error) {
 
 func newMailroom(f *fixture) *mailroom {
 	f.Helper()
-	r := &mailroom{fixture: f, at: now, settings: scheduling.Settings{Domain: "rooms.example.org", BeyondWindow: scheduling.Trim}}
+	r := &mailroom{fixture: f, at: now, settings: scheduling.Settings{Domain: "rooms.example.org", BeyondWindow: scheduling.Trim, MaxAdvance: 365 * 24 * time.Hour}}
 	conf := func() meeting.Settings {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
 	}
@@ -258,5 +258,52 @@ func TestScheduling_decidedLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.wantAnswers("c", "hopper=DECLINED The meeting was cancelled.\na leak; turing=DECLINED The room is no longer available.")
+	})
+}
+
+func TestScheduling_series(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		daily := "RRULE:FREQ=DAILY;COUNT=4"
+		out := r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2, daily))
+		if out.SeriesID == 0 {
+			t.Errorf("%+v", out)
+		}
+		r.wantBooked("Review Turing 2, Review Turing 26, Review Turing 50, Review Turing 74")
+		r.want("duplicate turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2, daily))
+
+		// One date moves, one is cancelled, and one gets another title.
+		second := "RECURRENCE-ID:20270211T100000Z"
+		r.want("done turing/20270211T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 1, 28, second))
+		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 50, Review Turing 74")
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 1, 50, "RECURRENCE-ID:20270212T100000Z"))
+		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 74")
+		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 0, 50, "RECURRENCE-ID:20270212T100000Z"))
+		r.want("done turing/20270212T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 50, "RECURRENCE-ID:20270212T100000Z"))
+		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 50, Review Turing 74")
+		r.want("done turing=ACCEPTED", "turing", strings.Replace(calendarMessage("REQUEST", "a", 3, 2, daily, "EXDATE:20270213T100000Z"), "Review", "Standup", 1))
+		r.wantBooked("Standup Turing 2, Review Turing 28, Review Turing 50")
+
+		// Another time of day: the exceptions before fall.
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 4, 3, daily))
+		r.wantBooked("Review Turing 3, Review Turing 27, Review Turing 51, Review Turing 75")
+
+		// Partly taken.
+		r.want("done turing=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "b", 0, 27, "RRULE:FREQ=WEEKLY;COUNT=3"))
+		r.settings.Percent, r.settings.Count = 50, 1
+		r.want("done turing=ACCEPTED turing/20270211T110000Z=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "b", 1, 27, "RRULE:FREQ=WEEKLY;COUNT=3"))
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 5, 3))
+		r.wantBooked("Review Turing 195, Review Turing 363")
+
+		// An event without an end.
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "c", 0, 2, "RRULE:FREQ=MONTHLY"))
+		r.settings.BeyondWindow = scheduling.Decline
+		r.want("done hopper=DECLINED(max_advance)", "hopper", calendarMessage("REQUEST", "c", 1, 2, "RRULE:FREQ=MONTHLY"))
+		r.wantBooked("Review Turing 195, Review Turing 363")
+
+		// A date that becomes known before its series.
+		r.want("done turing/20270211T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 28, second))
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 2, daily))
+		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 50, Review Turing 74, Review Turing 195, Review Turing 363")
 	})
 }

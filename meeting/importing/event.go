@@ -181,16 +181,22 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 
 // series sets the rule of a series, its first date, and the dates that differ.
 func (r *run) series(b *booking) {
-	set, f := b.dates.Set, &b.fields
-	f.Timezone, f.Rule = &b.dates.Zone, new(set.Rule.String())
+	SetDates(b.dates, &b.fields, func(e *itip.Event) meeting.Fields { return r.differing(e, b.fields.Fields) })
+}
+
+// SetDates sets the rule of a series, its first date, and the dates that differ. differing returns the
+// fields of such a date, without its time. The fields must have an [meeting.Import].
+func SetDates(dates *itip.Dates, f *meeting.SeriesFields, differing func(*itip.Event) meeting.Fields) {
+	set := dates.Set
+	f.Timezone, f.Rule = &dates.Zone, new(set.Rule.String())
 	f.Start, f.End = new(clock.Parse(set.Start.Format(clock.WallLayout))), new(clock.Parse(set.End.Format(clock.WallLayout)))
 	f.ExDates, f.RDates = times(set.ExDates), times(set.RDates)
-	for _, d := range b.dates.Differs {
-		own := meeting.Fields{Start: new(clock.At(d.Slot.Start)), End: new(clock.At(d.Slot.End))}
+	for _, d := range dates.Differs {
+		own := meeting.Fields{}
 		if d.Event != nil {
-			own = r.differing(d.Event, f.Fields)
-			own.Start, own.End = new(clock.At(d.Slot.Start)), new(clock.At(d.Slot.End))
+			own = differing(d.Event)
 		}
+		own.Start, own.End = new(clock.At(d.Slot.Start)), new(clock.At(d.Slot.End))
 		f.Import.Dates[d.Wall] = own
 	}
 }

@@ -114,6 +114,20 @@ func blocks(ics []byte) (events map[int][]byte, zones []zoneBlock) {
 	return events, zones
 }
 
+// Pattern returns when the event of a [Component] takes place, as text: two versions with the same text
+// take place at the same times. Excluded dates are not part of it.
+func Pattern(component string) string {
+	var all []string
+	for _, p := range unfold(section(component, "VEVENT")) {
+		switch nameOf(p) {
+		case "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE":
+			all = append(all, p)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
 // Key identifies a date of a series whatever zone it is given in: in UTC, such as 20270210T090000Z. A
 // whole day, or a floating time, is kept as it is.
 func (t Time) Key() string {

@@ -54,5 +54,6 @@ func (e *event) rearrange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.object = object
 	return e.book(ctx, object, places)
 }

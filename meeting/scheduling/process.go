@@ -69,6 +69,10 @@ type event struct {
 	known  *Known
 	latest []Instance // the newest version of the event and its dates, this message included
 	record Record
+
+	pending      bool // dates of the series wait for a decision
+	refusedDates []refusedDate
+	roomNames    map[int64]string // of the places
 }
 
 // seat is an invited address.

@@ -14,6 +14,7 @@ import (
 	"punctual/meeting/finding"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
+	"punctual/meeting/recurrence"
 )
 
 // place is an invited address with what becomes of it.
@@ -46,6 +47,7 @@ func (e *event) request(ctx context.Context, current []itip.Component, seats []s
 	if err != nil {
 		return "", err
 	}
+	e.object = object
 	places, err := e.places(ctx, seats)
 	if err != nil {
 		return "", err
@@ -72,6 +74,7 @@ func (e *event) request(ctx context.Context, current []itip.Component, seats []s
 		for _, p := range places {
 			if slices.ContainsFunc(seats, func(s seat) bool { return s.address == p.address }) {
 				e.answer(c, p)
+				e.answerDates(p, versionOf(c.Event))
 			}
 		}
 	}
@@ -99,7 +102,25 @@ func (e *event) merged() (*itip.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stored versions of event %q: %w", e.object.UID, err)
 	}
-	return calendar.Objects[0], nil
+	object := calendar.Objects[0]
+	if object.Master == nil || len(object.Overrides) == 0 {
+		return object, nil
+	}
+	// A date that differs falls when the series moves away from it.
+	whole := *e
+	whole.object = &itip.Object{UID: object.UID, Master: object.Master}
+	dates, err := whole.object.Dates(e.floating(), e.at.AddDate(10, 0, 0))
+	if err != nil || dates.Set == nil {
+		return object, nil // reported later
+	}
+	there := map[string]bool{}
+	for _, d := range dates.Set.Dates(recurrence.AllDates) {
+		there[whole.dateKey(d.Slot.Start)] = true
+	}
+	object.Overrides = slices.DeleteFunc(object.Overrides, func(o *itip.Event) bool {
+		return versionOf(o).Compare(versionOf(object.Master)) < 0 && !there[recurrenceID(o)]
+	})
+	return object, nil
 }
 
 // places are the seats of the message, and those that were invited before.
@@ -166,11 +187,14 @@ func (e *event) book(ctx context.Context, object *itip.Object, places []*place) 
 		return err
 	}
 	zone, horizon := time.UTC, e.at.AddDate(1, 0, 0)
+	e.roomNames = map[int64]string{}
 	for _, p := range places {
-		if p.room != nil {
+		if p.room == nil {
+			continue
+		}
+		if e.roomNames[p.roomID] = p.room.Name; e.zoneName == "" {
 			e.zoneName = p.room.Zone
 			zone = e.floating()
-			break
 		}
 	}
 	dates, err := object.Dates(zone, horizon)
@@ -179,6 +203,15 @@ func (e *event) book(ctx context.Context, object *itip.Object, places []*place) 
 			p.decline("invalid", fmt.Sprintf(e.words.invalid, err))
 		}
 		return e.release(ctx)
+	}
+	if dates.Set != nil {
+		return e.series(ctx, object.Head(), dates, places)
+	}
+	if e.record.SeriesID != 0 { // it took place more than once
+		if err := e.release(ctx); err != nil {
+			return err
+		}
+		e.record.SeriesID = 0
 	}
 	return e.single(ctx, object.Head(), dates, places)
 }
@@ -401,10 +434,15 @@ func (e *event) refused(ctx context.Context, err error, f meeting.Fields, head *
 // release frees what the event held before: it has moved away.
 func (e *event) release(ctx context.Context) error {
 	id := e.record.MeetingID
-	if id == 0 || e.message.DryRun {
+	if id == 0 && e.record.SeriesID == 0 || e.message.DryRun {
 		return nil
 	}
-	_, err := e.Meetings.Cancel(ctx, e.by, id, nil, "")
+	var err error
+	if id != 0 {
+		_, err = e.Meetings.Cancel(ctx, e.by, id, nil, "")
+	} else {
+		_, err = e.Meetings.CancelSeries(ctx, e.by, e.record.SeriesID, nil, meeting.ScopeAll, nil, "")
+	}
 	if _, over := errors.AsType[*meeting.StateError](err); over || errors.Is(err, meeting.ErrNotFound) {
 		return nil
 	}
@@ -413,6 +451,9 @@ func (e *event) release(ctx context.Context) error {
 
 // answer notes what a place says about a component, and the mail that tells the organizer.
 func (e *event) answer(c itip.Component, p *place) {
+	if i := slices.IndexFunc(e.refusedDates, func(r refusedDate) bool { return r.key != "" && r.key == recurrenceID(c.Event) }); i >= 0 && p.status != Declined {
+		p = &place{seat: p.seat, room: p.room, status: Declined, reason: meeting.ReasonTaken, lines: e.refusedDates[i].lines}
+	}
 	told := Told{
 		RecurrenceID: recurrenceID(c.Event), Address: p.address, RoomID: p.roomID, Version: versionOf(c.Event),
 		Status: p.status, Reason: p.reason, Text: strings.Join(p.lines, "\n"), Number: 1,

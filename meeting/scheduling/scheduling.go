@@ -124,6 +124,7 @@ type Record struct {
 	Instances      []Instance // new versions
 	Answers        []Told     // new answers
 	Replies        []meeting.Notice
+	Extend         bool // more dates are booked as soon as they can be
 }
 
 // Store keeps events and answers.
@@ -166,8 +167,9 @@ type Settings struct {
 
 	BeyondWindow BeyondWindow
 	Title        TitlePolicy
-	Guests       bool     // unknown senders of Domains become users without a password
-	Domains      []string // in lower case
+	Guests       bool          // unknown senders of Domains become users without a password
+	Domains      []string      // in lower case
+	MaxAdvance   time.Duration // how far ahead rooms can be booked; 0: without limit
 	Undo         time.Duration
 }
 
