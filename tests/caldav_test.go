@@ -255,3 +255,167 @@ func TestCalDAV_reads(t *testing.T) {
 		}
 	})
 }
+
+// eventText is an event as programs write it, with an alarm.
+func eventText(uid, title string, start, end time.Time, more ...string) string {
+	const form = "20060102T150405Z"
+	lines := append([]string{"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Test//EN", "BEGIN:VEVENT", "UID:" + uid, "DTSTAMP:20261123T050000Z",
+		"DTSTART:" + start.UTC().Format(form), "DTEND:" + end.UTC().Format(form), "SUMMARY:" + title}, more...)
+	return strings.Join(append(lines, "X-MINE:kept", "BEGIN:VALARM", "ACTION:DISPLAY", "TRIGGER:-PT5M", "DESCRIPTION:soon", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""), "\r\n")
+}
+
+// What a program stores books rooms, changes and cancels meetings, answers invitations, or is kept.
+func TestCalDAV_writes(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		c := on.Config
+		c.YAML += davOn
+		server := testenv.Server(t, c)
+		admin := server.Admin(t)
+		ada, bob := admin.NewUser(t, "Ada", "member"), admin.NewUser(t, "Bob", "member")
+		room := admin.NewRoom(t, "Turing", with{"timezone": "UTC"})
+		dav, other := newDavUser(t, ada, "ada@example.org"), newDavUser(t, bob, "bob@example.org")
+		_, principal := dav.want(t, http.StatusMultiStatus, "PROPFIND", fmt.Sprintf("/dav/principals/rooms/%d/", room.ID), `<propfind xmlns="DAV:"><prop><c:calendar-user-address-set xmlns:c="urn:ietf:params:xml:ns:caldav"/></prop></propfind>`)
+		_, address, _ := strings.Cut(principal, "mailto:")
+		address, _, _ = strings.Cut(address, "<")
+		inRoom := "ATTENDEE;CUTYPE=ROOM;CN=Turing:mailto:" + address
+		people := []string{"ORGANIZER:mailto:ada@example.org", "ATTENDEE;CN=Bob:mailto:bob@example.org", inRoom}
+		start := time.Now().UTC().AddDate(0, 0, 3).Truncate(24 * time.Hour).Add(9 * time.Hour)
+		put := func(status int, name, text string, headers ...string) http.Header {
+			t.Helper()
+			header, _ := dav.want(t, status, http.MethodPut, dav.calendar+name, text, append(headers, "Content-Type", "text/calendar; charset=utf-8")...)
+			return header
+		}
+		get := func(name string) string {
+			t.Helper()
+			_, text := dav.want(t, http.StatusOK, http.MethodGet, dav.calendar+name, "")
+			return strings.ReplaceAll(text, "\r\n ", "")
+		}
+		meetings := func() []testenv.Meeting {
+			return testenv.All[testenv.Meeting](t, ada, "/meetings?organizer=me&status=confirmed&from="+start.AddDate(0, 0, -1).Format(time.RFC3339)+"&to="+start.AddDate(0, 0, 40).Format(time.RFC3339))
+		}
+		hour := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
+
+		// A free room is booked, and what only the program knows is kept.
+		header := put(http.StatusCreated, "one.ics", eventText("uid-1", "Review", hour(0), hour(1), people...), "If-None-Match", "*")
+		if header.Get("ETag") != "" || header.Get("Schedule-Tag") == "" {
+			t.Errorf("a booking: %v", header)
+		}
+		text := get("one.ics")
+		for _, want := range []string{"UID:uid-1", "LOCATION:Turing", "PARTSTAT=ACCEPTED", "SCHEDULE-STATUS=2.0", "TRIGGER:-PT5M", "X-MINE:kept"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("lacks %s: %s", want, text)
+			}
+		}
+		if ms := meetings(); len(ms) != 1 || ms[0].Title != "Review" || !ms[0].Start.Equal(hour(0)) {
+			t.Fatalf("booked %+v", ms)
+		}
+		// A taken room declines; an event without a room is nobody's business. Both are kept.
+		put(http.StatusCreated, "two.ics", eventText("uid-2", "Too late", hour(0), hour(1), people...))
+		if text := get("two.ics"); !strings.Contains(text, "PARTSTAT=DECLINED") || !strings.Contains(text, "SUMMARY:Too late") {
+			t.Errorf("a taken room: %s", text)
+		}
+		private := eventText("uid-3", "Dentist", hour(0), hour(1))
+		if header := put(http.StatusCreated, "three.ics", private); header.Get("ETag") == "" {
+			t.Errorf("an event of one's own: %v", header)
+		}
+		if _, text := dav.want(t, http.StatusOK, http.MethodGet, dav.calendar+"three.ics", ""); text != private {
+			t.Errorf("an event of one's own became %s", text)
+		}
+		put(http.StatusCreated, "mail.ics", eventText("uid-4", "By mail", hour(2), hour(3), "ATTENDEE;CUTYPE=ROOM;SCHEDULE-AGENT=CLIENT:mailto:"+address))
+		if ms := meetings(); len(ms) != 1 {
+			t.Errorf("booked %+v", ms)
+		}
+
+		// Changes, and conditions.
+		put(http.StatusPreconditionFailed, "one.ics", eventText("uid-1", "x", hour(0), hour(1), people...), "If-Match", `"old"`)
+		put(http.StatusPreconditionFailed, "one.ics", eventText("uid-1", "x", hour(0), hour(1), people...), "If-None-Match", "*")
+		put(http.StatusPreconditionFailed, "one.ics", eventText("uid-1", "x", hour(0), hour(1), people...), "If-Schedule-Tag-Match", `"old"`)
+		put(http.StatusNoContent, "one.ics", eventText("uid-1", "Review, later", hour(1), hour(2), people...), "If-Schedule-Tag-Match", header.Get("Schedule-Tag"))
+		if ms := meetings(); len(ms) != 1 || ms[0].Title != "Review, later" || !ms[0].Start.Equal(hour(1)) {
+			t.Errorf("moved to %+v", ms)
+		}
+		put(http.StatusNoContent, "two.ics", eventText("uid-2", "Now", hour(0), hour(1), people...))
+		if text := get("two.ics"); !strings.Contains(text, "PARTSTAT=ACCEPTED") || len(meetings()) != 2 {
+			t.Errorf("the room became free: %s", text)
+		}
+		put(http.StatusForbidden, "one.ics", eventText("uid-1", "Back", hour(0), hour(1), people...))
+		for want, text := range map[string]string{
+			"no-uid-conflict":                "other" + eventText("uid-1", "x", hour(0), hour(1)),
+			"valid-calendar-data":            "other" + "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:x\r\n",
+			"supported-calendar-component":   "other" + "BEGIN:VCALENDAR\r\nBEGIN:VTODO\r\nUID:x\r\nEND:VTODO\r\nEND:VCALENDAR\r\n",
+			"valid-calendar-object-resource": "other" + "BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:x\r\nDTSTART:20270101T090000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		} {
+			if _, got := dav.want(t, http.StatusForbidden, http.MethodPut, dav.calendar+"other.ics", strings.TrimPrefix(text, "other")); !strings.Contains(got, want) {
+				t.Errorf("%s: %s", want, got)
+			}
+		}
+		dav.want(t, http.StatusForbidden, http.MethodPut, fmt.Sprintf("/dav/calendars/rooms/%d/meetings/x.ics", room.ID), private)
+		// calcurse gives neither UID nor DTSTAMP.
+		put(http.StatusCreated, "calcurse.ics", strings.NewReplacer("UID:uid-5\r\n", "", "DTSTAMP:20261123T050000Z\r\n", "").Replace(eventText("uid-5", "From calcurse", hour(5), hour(6), inRoom)))
+		if len(meetings()) != 3 {
+			t.Errorf("calcurse booked nothing: %+v", meetings())
+		}
+
+		// A series, with a date that is elsewhere; then a date is canceled and another moved.
+		rule := append([]string{"RRULE:FREQ=WEEKLY;COUNT=4"}, people...)
+		put(http.StatusCreated, "series.ics", eventText("uid-6", "Weekly", hour(7), hour(8), rule...))
+		if n := len(meetings()); n != 7 {
+			t.Errorf("%d meetings, want 4 of a series and 3", n)
+		}
+		week := func(n, h int) time.Time { return hour(h).AddDate(0, 0, 7*n) }
+		series := eventText("uid-6", "Weekly", hour(7), hour(8), append([]string{"EXDATE:" + week(1, 7).Format("20060102T150405Z")}, rule...)...)
+		override := eventText("uid-6", "Moved", week(2, 8), week(2, 9), append([]string{"RECURRENCE-ID:" + week(2, 7).Format("20060102T150405Z")}, people...)...)
+		_, override, _ = strings.Cut(override, "PRODID:-//Test//EN\r\n")
+		put(http.StatusNoContent, "series.ics", strings.Replace(series, "END:VCALENDAR\r\n", override, 1))
+		titles := map[string]int{}
+		for _, m := range meetings() {
+			titles[m.Title]++
+			if m.Title == "Moved" && !m.Start.Equal(week(2, 8)) {
+				t.Errorf("moved to %v", m.Start)
+			}
+		}
+		if titles["Weekly"] != 2 || titles["Moved"] != 1 {
+			t.Errorf("the series: %v in %s", titles, get("series.ics"))
+		}
+
+		// Bob answers with his program; only the organizer can move the meeting.
+		theirs, _ := other.changes(t, other.calendar, "")
+		var invitation string
+		for name := range theirs {
+			if _, text := other.want(t, http.StatusOK, http.MethodGet, other.calendar+name, ""); strings.Contains(text, "Review") {
+				invitation = name
+				text = strings.ReplaceAll(text, "\r\n ", "")
+				mine := strings.Replace(text, "PARTSTAT=NEEDS-ACTION;ROLE=REQ-PARTICIPANT;RSVP=TRUE:mailto:bob@", "PARTSTAT=TENTATIVE:mailto:bob@", 1)
+				other.want(t, http.StatusForbidden, http.MethodPut, other.calendar+name, strings.Replace(mine, "DTSTART:"+hour(1).Format("20060102T150405Z"), "DTSTART:"+hour(0).Format("20060102T150405Z"), 1))
+				other.want(t, http.StatusNoContent, http.MethodPut, other.calendar+name, mine)
+			}
+		}
+		if text := get("one.ics"); !strings.Contains(text, "PARTSTAT=TENTATIVE") {
+			t.Errorf("bob answered: %s", text)
+		}
+		other.want(t, http.StatusNoContent, http.MethodDelete, other.calendar+invitation, "")
+		other.want(t, http.StatusNotFound, http.MethodGet, other.calendar+invitation, "")
+		if text := get("one.ics"); !strings.Contains(text, "PARTSTAT=DECLINED") {
+			t.Errorf("bob deleted: %s", text)
+		}
+
+		// Deleting cancels.
+		dav.want(t, http.StatusPreconditionFailed, http.MethodDelete, dav.calendar+"one.ics", "", "If-Match", `"old"`)
+		for _, name := range []string{"one.ics", "three.ics", "series.ics"} {
+			dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+name, "")
+			dav.want(t, http.StatusNotFound, http.MethodDelete, dav.calendar+name, "")
+		}
+		if ms := meetings(); len(ms) != 2 {
+			t.Errorf("left: %+v", ms)
+		}
+
+		// Busy times of rooms and people.
+		outbox := strings.Replace(dav.calendar, "meetings", "outbox", 1)
+		_, busy := dav.want(t, http.StatusOK, http.MethodPost, outbox, strings.Join([]string{"BEGIN:VCALENDAR", "METHOD:REQUEST", "BEGIN:VFREEBUSY", "UID:f", "DTSTAMP:20261123T050000Z",
+			"DTSTART:" + hour(-9).Format("20060102T150405Z"), "DTEND:" + hour(15).Format("20060102T150405Z"), "ORGANIZER:mailto:ada@example.org",
+			"ATTENDEE:mailto:" + address, "ATTENDEE:mailto:bob@example.org", "ATTENDEE:mailto:nobody@example.com", "END:VFREEBUSY", "END:VCALENDAR", ""}, "\r\n"))
+		if strings.Count(busy, "FREEBUSY;FBTYPE=BUSY:") != 3 || strings.Count(busy, "2.0;Success") != 2 || strings.Count(busy, "3.7;") != 1 {
+			t.Errorf("busy: %s", busy)
+		}
+	})
+}

@@ -82,7 +82,7 @@ var rules = []rule{
 	{"meeting/feed", []string{"..", "meeting/clock"}, nil},
 	{"meeting/importing", []string{"..", "account/fault", "meeting/clock", "meeting/itip", "meeting/recurrence"}, []string{"golang.org/x/sync"}},
 	{"meeting/scheduling", []string{"..", "account/fault", "delayjob", "meeting/clock", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/recurrence"}, nil},
-	{"meeting/caldav", []string{"..", "meeting/clock", "meeting/itip"}, nil},
+	{"meeting/caldav", []string{"..", "account/fault", "meeting/clock", "meeting/importing", "meeting/itip"}, nil},
 	{"meeting/itip", []string{"account/fault", "meeting/clock", "meeting/recurrence"}, nil},
 	{"meeting/linkpages", []string{"..", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
 	{"meeting/gormstore", []string{"..", "app/database/sqlfile", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},

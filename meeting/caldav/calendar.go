@@ -227,6 +227,9 @@ func (s *Server) render(ctx context.Context, c Collection, members []Member, sha
 		if e == nil {
 			continue
 		}
+		if o != nil {
+			e.UID = o.UID
+		}
 		if shape != nil {
 			shape(e)
 		}

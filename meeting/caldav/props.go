@@ -265,6 +265,16 @@ func (r *request) privileges(n *node) string {
 	switch n.kind {
 	case calendar, object:
 		all = append(all, calTag("read-free-busy", ""))
+		if !n.place.room {
+			all = append(all, davTag("write", ""), davTag("write-content", ""))
+			if n.kind == calendar {
+				all = append(all, davTag("bind", ""), davTag("unbind", ""))
+			}
+		}
+	case inbox:
+		all = append(all, calTag("schedule-deliver", ""), calTag("schedule-deliver-invite", ""), calTag("schedule-deliver-reply", ""), calTag("schedule-query-freebusy", ""))
+	case outbox:
+		all = append(all, calTag("schedule-send", ""), calTag("schedule-send-invite", ""), calTag("schedule-send-reply", ""), calTag("schedule-send-freebusy", ""))
 	}
 	var b strings.Builder
 	for _, p := range all {

@@ -86,6 +86,12 @@ func (r *request) serve() error {
 		return r.report()
 	case http.MethodGet, http.MethodHead:
 		return r.get()
+	case http.MethodPut:
+		return r.put()
+	case http.MethodDelete:
+		return r.remove()
+	case http.MethodPost:
+		return r.post()
 	}
 	r.Header().Set("Allow", r.allowed())
 	return &davError{status: http.StatusMethodNotAllowed}
@@ -93,6 +99,12 @@ func (r *request) serve() error {
 
 func (r *request) allowed() string {
 	methods := "OPTIONS, GET, HEAD, PROPFIND, PROPPATCH, REPORT"
+	switch {
+	case r.place.kind == object && !r.place.room:
+		methods += ", PUT, DELETE"
+	case r.place.kind == outbox:
+		methods += ", POST"
+	}
 	return methods
 }
 
@@ -229,6 +241,7 @@ func (r *request) get() error {
 	}
 	h := r.Header()
 	h.Set("ETag", o.ETag)
+	h.Set("Schedule-Tag", scheduleTag(text))
 	h.Set("Content-Type", contentType)
 	if matches(r.sent("If-None-Match"), o.ETag) {
 		r.WriteHeader(http.StatusNotModified)

@@ -86,7 +86,8 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 	invite(ev, e.Attendees)
 	for _, p := range e.Places {
 		if addr := mailto(p.Email); addr != "" {
-			ev.AddAttendee(addr, cn(notify.Contact{Name: p.Name}), ics.CalendarUserTypeRoom, ics.ParticipationRoleNonParticipant, partstat(p.Response))
+			ev.AddAttendee(addr, cn(notify.Contact{Name: p.Name}), ics.CalendarUserTypeRoom, ics.ParticipationRoleNonParticipant, partstat(p.Response),
+				&ics.KeyValues{Key: "SCHEDULE-STATUS", Value: []string{"2.0"}})
 		}
 	}
 	if e.Private {

@@ -1,0 +1,429 @@
+package caldav
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/importing"
+	"punctual/meeting/itip"
+)
+
+// upload is an event that a program stores.
+type upload struct {
+	*request
+	sent   string     // as it came
+	text   *component // as it is kept, if that is edited
+	edited bool
+	object *itip.Object
+	rooms  []int64 // that it invites and leaves to the server
+	own    bool    // the user organizes it
+}
+
+// limits of an event.
+var limits = itip.Limits{Size: MaxBody, Events: 400, Components: 2_000, Depth: 8, Line: 64 << 10, Properties: 2_000}
+
+// put stores an event: it books the rooms that the event invites, changes the meeting that it shows, or
+// keeps it as it is.
+func (r *request) put() error {
+	if r.place.kind != object || r.place.room {
+		return &davError{status: http.StatusForbidden, condition: "need-privileges"}
+	}
+	u := &upload{request: r}
+	if err := u.read(); err != nil {
+		return err
+	}
+	existing, shown, err := r.conditions()
+	if err != nil {
+		return err
+	}
+	stored, target, err := u.target(existing)
+	if err != nil {
+		return err
+	}
+	switch {
+	case target != (Member{}):
+		err = u.change(target, shown)
+	case u.own && len(u.rooms) > 0 && r.Settings().Schedule:
+		target, err = u.book()
+	}
+	if err != nil {
+		return u.refused(err)
+	}
+	stored.MeetingID, stored.SeriesID, stored.ICS, stored.UpdatedAt = target.MeetingID, target.SeriesID, u.sent, r.Now()
+	if u.edited {
+		stored.ICS = u.text.String()
+	}
+	stored.Start, stored.End = u.span()
+	if err := r.Store.SaveObject(r.ctx(), stored); err != nil {
+		return err
+	}
+	return u.answer(existing == nil)
+}
+
+// answer reports that the event is stored.
+func (u *upload) answer(created bool) error {
+	o, err := u.request.object(u.place.name)
+	if errors.Is(err, meeting.ErrNotFound) { // it is over, or the user declined
+		u.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := u.request.text(o)
+	if err != nil {
+		return err
+	}
+	u.Header().Set("Schedule-Tag", scheduleTag(text))
+	if text == u.sent { // otherwise the program must read what the server wrote
+		u.Header().Set("ETag", o.ETag)
+	}
+	status := http.StatusNoContent
+	if created {
+		u.Header().Set("Location", u.place.path())
+		status = http.StatusCreated
+	}
+	u.WriteHeader(status)
+	return nil
+}
+
+// scheduleTag of an object stays the same when only responses change (RFC 6638, 3.2.10).
+func scheduleTag(text string) string {
+	var b strings.Builder
+	for l := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n ", ""), "\r\n") {
+		if !strings.HasPrefix(l, "ATTENDEE") {
+			b.WriteString(l + "\r\n")
+		}
+	}
+	return etag(b.String())
+}
+
+// conditions returns the object that the request is for, and its present text; nil: there is none. It
+// checks the headers that the change depends on.
+func (r *request) conditions() (existing *Change, text string, err error) {
+	existing, err = r.object(r.place.name)
+	tag, schedule := "", ""
+	switch {
+	case errors.Is(err, meeting.ErrNotFound):
+		existing = nil
+	case err != nil:
+		return nil, "", err
+	default:
+		if text, err = r.text(existing); err != nil {
+			return nil, "", err
+		}
+		tag, schedule = existing.ETag, scheduleTag(text)
+	}
+	none, match, byTag := r.sent("If-None-Match"), r.sent("If-Match"), r.sent("If-Schedule-Tag-Match")
+	if none != "" && matches(none, tag) || match != "" && !matches(match, tag) || byTag != "" && !matches(byTag, schedule) {
+		return nil, "", &davError{status: http.StatusPreconditionFailed, detail: "the event changed meanwhile"}
+	}
+	return existing, text, nil
+}
+
+// read reads and checks the event.
+func (u *upload) read() error {
+	body, err := io.ReadAll(u.Body)
+	if err != nil {
+		return err
+	}
+	if kind := u.request.sent("Content-Type"); kind != "" && !strings.HasPrefix(strings.ToLower(kind), "text/calendar") {
+		return precondition("supported-calendar-data", "Content-Type: must be text/calendar")
+	}
+	u.sent = string(body)
+	calendar, err := itip.Read(bytes.NewReader(body), limits)
+	if err != nil {
+		return precondition("valid-calendar-data", err.Error())
+	}
+	if u.text, err = parseICS(u.sent); err != nil {
+		return precondition("valid-calendar-data", err.Error())
+	}
+	switch {
+	case len(calendar.Objects) == 0:
+		return precondition("supported-calendar-component", "must have a VEVENT")
+	case len(calendar.Objects) > 1:
+		return precondition("valid-calendar-object-resource", "must have events of one UID")
+	case calendar.Method != "":
+		return precondition("valid-calendar-object-resource", "METHOD: must not be there")
+	}
+	u.object = calendar.Objects[0]
+	if faults := u.object.Faults(); len(faults) > 0 {
+		return precondition("valid-calendar-data", "line "+strconv.Itoa(faults[0].Line)+": "+faults[0].Message)
+	}
+	for _, ev := range u.text.kidsNamed("VEVENT") { // calcurse leaves them out
+		if _, ok := ev.first("UID"); !ok {
+			ev.lines, u.edited = append(ev.lines, line{name: "UID", value: u.object.UID}), true
+		}
+		if _, ok := ev.first("DTSTAMP"); !ok {
+			ev.lines, u.edited = append(ev.lines, line{name: "DTSTAMP", value: u.Now().UTC().Format(utcForm)}), true
+		}
+	}
+	organizer := u.object.Head().Organizer.Email
+	u.own = organizer == "" || strings.EqualFold(organizer, u.by.Email)
+	for _, ev := range u.text.kidsNamed("VEVENT") {
+		for i := range ev.lines {
+			if id := u.invites(ev.lines[i]); id != 0 && !slices.Contains(u.rooms, id) {
+				u.rooms = append(u.rooms, id)
+			}
+		}
+	}
+	return nil
+}
+
+// invites returns the room that an ATTENDEE invites and leaves to the server; 0: none.
+func (u *upload) invites(l line) int64 {
+	if agent := strings.ToUpper(l.param("SCHEDULE-AGENT")); l.name != "ATTENDEE" || agent != "" && agent != "SERVER" {
+		return 0
+	}
+	return u.roomOf(l.value)
+}
+
+// roomOf returns the room with a calendar address; 0: none.
+func (s *Server) roomOf(address string) int64 {
+	if p := parsePath(pathOf(address)); p.kind == roomPrincipal {
+		return p.id
+	}
+	address = strings.ToLower(strings.TrimSpace(address))
+	local, ok := strings.CutSuffix(strings.TrimPrefix(address, "mailto:"), "@"+s.Settings().Domain)
+	number, isRoom := strings.CutPrefix(local, "room-")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if !ok || !isRoom || err != nil {
+		return 0
+	}
+	return id
+}
+
+// target returns what is stored under the name, or a new object, and the meeting or series that it
+// shows.
+func (u *upload) target(existing *Change) (*Stored, Member, error) {
+	all, err := u.Store.Objects(u.ctx(), u.by.ID)
+	if err != nil {
+		return nil, Member{}, err
+	}
+	stored := &Stored{UserID: u.by.ID, Name: u.place.name, UID: u.object.UID, CreatedAt: u.Now()}
+	for _, o := range all {
+		switch {
+		case o.Name == u.place.name && o.UID != u.object.UID && existing != nil:
+			return nil, Member{}, precondition("no-uid-conflict", "UID: must stay "+o.UID)
+		case o.Name == u.place.name:
+			o.UID, stored = u.object.UID, o
+		case o.UID == u.object.UID:
+			at := u.place.with(object, o.Name).path()
+			return nil, Member{}, &davError{status: http.StatusForbidden, condition: "no-uid-conflict", space: calNS, content: href(at)}
+		}
+	}
+	if existing == nil {
+		return stored, Member{}, nil
+	}
+	target := memberOf(existing.Object)
+	if target.ObjectID != 0 {
+		return stored, Member{}, nil
+	}
+	if stored.ID == 0 {
+		shown, err := u.entries(u.ctx(), u.collection(), []Member{target})
+		if err != nil {
+			return nil, Member{}, err
+		}
+		e := shown[target.key()]
+		if e == nil {
+			return nil, Member{}, ErrChanged
+		}
+		uid := e.UID
+		if uid == "" {
+			uid = u.Calendars.UID(target.MeetingID, target.SeriesID)
+		}
+		if uid != u.object.UID {
+			return nil, Member{}, precondition("no-uid-conflict", "UID: must stay "+uid)
+		}
+	}
+	return stored, target, nil
+}
+
+// span is when an event without a meeting takes place. One with a rule has no end here: its last date
+// does not matter much.
+func (u *upload) span() (start, end time.Time) {
+	head := u.object.Head()
+	start, end = head.Start.In(time.UTC), head.End.In(time.UTC)
+	for _, e := range u.object.Overrides {
+		start, end = clock.Earlier(start, e.Start.In(time.UTC)), clock.Later(end, e.End.In(time.UTC))
+	}
+	if len(head.Rules)+len(head.RDates) > 0 {
+		end = time.Time{}
+	}
+	return start.Add(-24 * time.Hour), laterBy(end, 24*time.Hour) // floating times may be anywhere
+}
+
+func laterBy(t time.Time, d time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(d)
+}
+
+// refused returns what the program learns of a change that the rules refuse.
+func (u *upload) refused(err error) error {
+	if text, ok := refusal(err); ok {
+		return precondition("allowed-organizer-scheduling-object-change", text)
+	}
+	return err
+}
+
+// refusal explains why a booking or a change was refused; false: it was not, something failed.
+func refusal(err error) (string, bool) {
+	if _, ok := errors.AsType[*meeting.ConflictError](err); ok {
+		return "the room is taken", true
+	}
+	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
+		return e.Error(), true
+	}
+	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
+		var texts []string
+		for _, v := range e.Violations {
+			texts = append(texts, v.Message)
+		}
+		return strings.Join(texts, "; "), true
+	}
+	if _, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		return fault.Plain(err).Error(), true
+	}
+	if e, ok := errors.AsType[*meeting.StateError](err); ok {
+		return e.Error(), true
+	}
+	return "", false
+}
+
+// fields of an event are its texts and people, without rooms and the user.
+func (u *upload) fields(e *itip.Event) meeting.Fields {
+	f := importing.FieldsOf(e)
+	people := slices.DeleteFunc(*f.Attendees, func(p meeting.Person) bool {
+		return u.roomOf(p.Email) != 0 || strings.EqualFold(p.Email, u.by.Email)
+	})
+	f.Attendees = &people
+	return f
+}
+
+// dates of the event. Floating times and days count in the zone of the first room.
+func (u *upload) dates(rooms []int64) (*itip.Dates, error) {
+	zone := time.UTC
+	if len(rooms) > 0 {
+		room, err := u.room(rooms[0])
+		if err != nil {
+			return nil, err
+		}
+		zone = clock.ZoneOrUTC(room.Zone)
+	}
+	d, err := u.object.Dates(zone, u.Now().AddDate(1, 0, 0))
+	if err != nil {
+		return nil, precondition("valid-calendar-data", err.Error())
+	}
+	return d, nil
+}
+
+// book books the rooms of a new event. If they cannot be booked, they decline, and the event is kept.
+func (u *upload) book() (Member, error) {
+	rooms := u.rooms
+	found, err := u.Store.Rooms(u.ctx(), rooms)
+	if err != nil {
+		return Member{}, err
+	}
+	if len(found) < len(rooms) {
+		u.decline()
+		return Member{}, nil
+	}
+	dates, err := u.dates(rooms)
+	if err != nil {
+		return Member{}, err
+	}
+	f := meeting.SeriesFields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
+	f.RoomIDs = &rooms
+	var target Member
+	if dates.Set == nil {
+		f.Start, f.End = new(clock.At(dates.Slot.Start)), new(clock.At(dates.Slot.End))
+		if dates.Zone != "UTC" {
+			f.Timezone = &dates.Zone
+		}
+		var m *meeting.Meeting
+		if m, err = u.Meetings.Book(u.ctx(), u.by, f.Fields); err == nil {
+			target.MeetingID = m.ID
+		}
+	} else {
+		u.recurring(&f, dates)
+		var made *meeting.SeriesResult
+		if made, err = u.Meetings.BookSeries(u.ctx(), u.by, f); err == nil {
+			target.SeriesID = made.Series.ID
+			err = u.changeDates(target.SeriesID, dates)
+		}
+	}
+	if _, ok := refusal(err); ok && target == (Member{}) {
+		if target, err = u.booked(dates, &f); err == nil && target == (Member{}) {
+			u.decline()
+		}
+	}
+	return target, err
+}
+
+// booked returns what an earlier attempt to store the event booked before it was interrupted: a meeting
+// like it that no event shows.
+func (u *upload) booked(d *itip.Dates, f *meeting.SeriesFields) (Member, error) {
+	q := meeting.MeetingQuery{From: d.Slot.Start, To: d.Slot.End, OrganizerID: u.by.ID, Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed}}
+	ms, _, err := u.Meetings.Meetings(u.ctx(), u.by, q, meeting.Page{Limit: 20})
+	if err != nil {
+		return Member{}, err
+	}
+	stored, err := u.storedBy(u.ctx(), u.by.ID)
+	if err != nil {
+		return Member{}, err
+	}
+	for _, m := range ms {
+		like := Member{MeetingID: m.ID}
+		if m.SeriesID != 0 {
+			like = Member{SeriesID: m.SeriesID}
+		}
+		if m.Slot == d.Slot && m.Title == *f.Title && sameRooms(m.RoomIDs, *f.RoomIDs) && (m.SeriesID != 0) == (d.Set != nil) && stored[like.key()] == nil &&
+			u.Now().Sub(m.CreatedAt) < interrupted {
+			return like, nil
+		}
+	}
+	return Member{}, nil
+}
+
+// interrupted is how long ago an attempt to store an event may have been interrupted.
+const interrupted = time.Hour
+
+// recurring sets the rule of a series, its first date and its dates.
+func (u *upload) recurring(f *meeting.SeriesFields, d *itip.Dates) {
+	set := d.Set
+	f.Timezone, f.Rule = &d.Zone, new(set.Rule.String())
+	f.Start, f.End = new(clock.Parse(set.Start.Format(clock.WallLayout))), new(clock.Parse(set.End.Format(clock.WallLayout)))
+	ex, extra := make([]clock.Time, len(set.ExDates)), make([]clock.Time, len(set.RDates))
+	for i, w := range set.ExDates {
+		ex[i] = clock.ParseDate(w.String())
+	}
+	for i, w := range set.RDates {
+		extra[i] = clock.ParseDate(w.String())
+	}
+	f.ExDates, f.RDates = &ex, &extra
+}
+
+// decline notes in the event that its rooms declined.
+func (u *upload) decline() {
+	u.edited = true
+	for _, ev := range u.text.kidsNamed("VEVENT") {
+		for i := range ev.lines {
+			if l := &ev.lines[i]; u.invites(*l) != 0 {
+				l.setParam("PARTSTAT", "DECLINED")
+				l.setParam("SCHEDULE-STATUS", `"2.0"`)
+				l.setParam("RSVP", "")
+			}
+		}
+	}
+}
