@@ -20,6 +20,7 @@ import (
 	"punctual/meeting/clock"
 	"punctual/meeting/feed"
 	meetinghttp "punctual/meeting/httpapi"
+	mailroomhttp "punctual/meeting/mailroom/httpapi"
 	notifyhttp "punctual/notify/httpapi"
 	"punctual/notify/outbox"
 	webhookhttp "punctual/notify/webhook/httpapi"
@@ -57,6 +58,7 @@ func (a *Application) register(api huma.API) {
 	(&auditAPI{a.db.Gorm}).register(api)
 	topichttp.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)
+	mailroomhttp.Register(api, a.mailroom.process)
 	registerConfig(api, a.currentConfig, a.source, a.meetings.ChangedZones)
 	a.registerPlan(api)
 	accounthttp.MustCover(api)

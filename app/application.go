@@ -40,6 +40,7 @@ import (
 	"punctual/meeting/importing"
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/meeting/linkpages"
+	"punctual/meeting/mailroom"
 	"punctual/meeting/report"
 	"punctual/meeting/scheduling"
 	"punctual/migrations"
@@ -80,6 +81,7 @@ type Application struct {
 	finding       *finding.Service
 	imports       *importing.Service
 	scheduling    *scheduling.Service // answers calendar messages
+	mailroom      mailroomParts
 	reports       *report.Service
 	forecasts     *forecast.Service
 	stream        *events.Stream
@@ -178,6 +180,9 @@ func (a *Application) Accounts() *account.Service { return a.accounts }
 // Meetings are the meetings, rooms and sites.
 func (a *Application) Meetings() *meeting.Service { return a.meetings }
 
+// Mailroom is what became of the mails that rooms received.
+func (a *Application) Mailroom() *mailroom.Process { return a.mailroom.process }
+
 // Imports books the events of other calendars.
 func (a *Application) Imports() *importing.Service { return a.imports }
 
@@ -265,6 +270,7 @@ func (a *Application) wireAreas() {
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
+	a.wireMailroom(scheduler)
 }
 
 func (a *Application) quota(c notify.Channel) int {
@@ -337,6 +343,7 @@ func (a *Application) apply(ctx context.Context, old, now *config.Config) error 
 	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.Limits())
 	a.topicsRate.SetRate(account.Rate(now.Topics.Rate))
+	a.mailroom.apply(now)
 	a.limits.set(now.Limits)
 	a.poster.Allow(now.Topics.Networks())
 	a.latest.Store(now)
@@ -379,6 +386,9 @@ func (a *Application) reload() {
 // Close releases all resources. Nothing may run at this point.
 func (a *Application) Close() error {
 	var errs []error
+	if a.mailroom.server != nil {
+		errs = append(errs, a.mailroom.server.Close())
+	}
 	if a.senders != nil {
 		errs = append(errs, a.senders.Close())
 	}

@@ -35,7 +35,7 @@ type ChangedZone struct {
 // ConfigKey is one setting.
 type ConfigKey struct {
 	Key     string       `json:"key" example:"booking.approval.timeout"`
-	Kind    string       `json:"kind" enum:"text,number,boolean,duration,rate,schedule,list,mapping"`
+	Kind    string       `json:"kind" enum:"text,number,boolean,duration,rate,schedule,size,list,mapping"`
 	Value   any          `json:"value" doc:"Value that was last accepted"`
 	Default any          `json:"default"`
 	Origin  ConfigOrigin `json:"origin"`

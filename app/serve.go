@@ -84,6 +84,9 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.openMailroom(ctx); err != nil {
+		return err
+	}
 	a.banner(o.Stdout, listener.Addr(), setUp)
 	reload := &config.Reloader{File: o.ConfigFile, Environ: o.Environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
 	return a.run(ctx, listener, handler, reload)
@@ -100,6 +103,9 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.topics.Run(ctx) })
 		g.Go(func() error { return a.stream.Run(ctx) })
 		g.Go(func() error { return a.rights.run(ctx) })
+		if server := a.mailroom.server; server != nil {
+			g.Go(func() error { return server.Run(ctx, stopGrace) })
+		}
 	}
 	g.Go(func() error { return a.broadcasts.run(ctx) })
 	if a.clock != nil && !a.role.works() { // otherwise the loader measures
@@ -120,6 +126,10 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.trimAudit(ctx) })
 		g.Go(func() error { return a.trimNotifications(ctx) })
 		g.Go(func() error { return a.trimPastChanges(ctx) })
+		g.Go(func() error { return a.trimMails(ctx) })
+		if box := a.mailbox(); box != nil {
+			g.Go(func() error { return box.Run(ctx) })
+		}
 		g.Go(func() error { return a.watcher.Run(ctx) })
 		g.Go(func() error { return a.webhooks.RunTrimmer(ctx, a.log) })
 		if a.fallback != nil {

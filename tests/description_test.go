@@ -117,7 +117,7 @@ func (d *description) resolve(s *schema) *schema {
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	on := setup{}
-	on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\n"
+	on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\n" + mailroomYAML
 	a := newAffair(t, on)
 	d := describe(t, a.server)
 	a.furnish(t)
@@ -181,6 +181,9 @@ func (a *affair) furnish(t *testing.T) {
 	a.admin.Want(t, http.StatusNoContent, http.MethodPost, "/topics/1/jobs/1/fail", with{"lease": popped.Items[0].Lease, "error": "no", "dead": true}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/webhooks", with{"url": "http://127.0.0.1:9/x"}, nil)
 	a.admin.Want(t, http.StatusOK, http.MethodPut, "/topics/2/webhook", with{"url": "http://127.0.0.1:9/x", "secret": "a long secret, as it should be"}, nil)
+	a.admin.NewRoom(t, "Mailed", with{"address": "mailed"})
+	eml := invite{uid: "furnished", from: "alice@example.org", to: "mailed@rooms.example.org", start: inSeconds(86400)}.eml()
+	a.admin.Want(t, http.StatusOK, http.MethodPost, "/mailroom/messages", with{"raw": []byte(eml)}, nil)
 	a.server.Configure(t, a.server.Config(t)+"\nnonsense: true\n") // which is refused
 	eventually(t, time.Now().Add(slack), "the new configuration is refused", func() bool {
 		var now struct{ Refused *struct{ At time.Time } }

@@ -31,7 +31,7 @@ func TestFuzz(t *testing.T) {
 		t.Fatalf("FUZZ_SEED: %v", err)
 	}
 	onBoth(t, func(t *testing.T, on setup) {
-		on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\n"
+		on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\n" + mailroomYAML
 		a := newAffair(t, on)
 		d := describe(t, a.server)
 		a.furnish(t)

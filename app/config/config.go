@@ -23,6 +23,7 @@ type Config struct {
 	Booking  Booking       `yaml:"booking"`
 	Email    Email         `yaml:"email"`
 	SMS      SMS           `yaml:"sms"`
+	Mailroom Mailroom      `yaml:"mailroom"`
 	Topics   Topics        `yaml:"topics"`
 	CalDAV   CalDAV        `yaml:"caldav"`
 	Auth     Auth          `yaml:"auth"`
@@ -236,9 +237,10 @@ func Default() *Config {
 			Method: "POST", Headers: map[string]string{},
 			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
 		}},
-		Topics: Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
-		CalDAV: CalDAV{Schedule: true, Past: 2160 * time.Hour},
-		Auth:   Auth{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Mailroom: defaultMailroom(),
+		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
+		CalDAV:   CalDAV{Schedule: true, Past: 2160 * time.Hour},
+		Auth:     Auth{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
 			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,

@@ -21,7 +21,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, database, email, http, limits, log, notifications, queue, sms, topics"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, database, email, http, limits, log, mailroom, notifications, queue, sms, topics"},
 		{"limit of nothing", "limits: { heavy: 0 }\n", "c.yaml:1:18: limits.heavy is 0; it must be from 1 to 1000"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
@@ -232,7 +232,7 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 	for env, want := range map[string]string{
 		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[x]":       `PUNCTUAL_HTTP_TRUSTED_PROXIES:1:2: http.trusted_proxies[0] is "x"; it must be an address or a network such as 10.0.0.0/8`,
 		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
-		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, itip.answer, notify.email, notify.sms, webhook.deliver`,
+		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, itip.process, itip.answer, notify.email, notify.sms, webhook.deliver`,
 	} {
 		_, _, err := parse("c.yaml", nil, []string{env})
 		if err == nil || err.Error() != want {

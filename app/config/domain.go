@@ -37,9 +37,11 @@ func (c Topics) Limits() topics.Limits {
 }
 
 // Networks returns the private networks that webhooks may reach. c must be valid.
-func (c Topics) Networks() []netip.Prefix {
+func (c Topics) Networks() []netip.Prefix { return networks(c.AllowNetworks) }
+
+func networks(list []string) []netip.Prefix {
 	var ps []netip.Prefix
-	for _, n := range c.AllowNetworks {
+	for _, n := range list {
 		if p, err := ParseNetwork(n); err == nil {
 			ps = append(ps, p)
 		}

@@ -15,7 +15,7 @@ import (
 // Setting is one setting of a [Config].
 type Setting struct {
 	Key            string // its path, such as booking.approval.timeout
-	Kind           string // text, number, boolean, duration, rate, schedule, list or mapping
+	Kind           string // text, number, boolean, duration, rate, schedule, size, list or mapping
 	Value, Default any    // as written in the file; secrets are masked
 	Origin         Origin // where the value was set; zero: nowhere, it is the default
 	Restart        bool   // a running server does not apply a change
@@ -61,6 +61,8 @@ func kindOf(v reflect.Value) string {
 		return "rate"
 	case Schedule:
 		return "schedule"
+	case Size:
+		return "size"
 	}
 	switch v.Kind() {
 	case reflect.Struct:

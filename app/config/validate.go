@@ -23,7 +23,7 @@ import (
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.answer", "notify.email", "notify.sms", "webhook.deliver"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "notify.email", "notify.sms", "webhook.deliver"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {
@@ -66,6 +66,7 @@ func (c *Config) validate() []brokenRule {
 	c.Booking.validate(&r)
 	c.Email.validate(&r)
 	c.SMS.validate(&r)
+	c.Mailroom.validate(&r)
 	c.Topics.validate(&r)
 	c.Limits.validate(&r)
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)

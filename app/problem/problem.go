@@ -24,6 +24,7 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/meeting"
 	"punctual/meeting/events"
+	"punctual/meeting/mailroom"
 	"punctual/notify"
 	"punctual/notify/webhook"
 )
@@ -157,7 +158,7 @@ func Of(err error) *Problem {
 	case errors.Is(err, account.ErrForbidden), errors.Is(err, meeting.ErrForbidden):
 		return New(http.StatusForbidden, "forbidden", "Not allowed")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, meeting.ErrNotFound),
-		errors.Is(err, notify.ErrNotFound), errors.Is(err, webhook.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
+		errors.Is(err, notify.ErrNotFound), errors.Is(err, webhook.ErrNotFound), errors.Is(err, mailroom.ErrNotFound), errors.Is(err, delayjob.ErrNotFound):
 		return New(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return New(http.StatusConflict, "lease_lost", "The lease is no longer held")
@@ -253,6 +254,9 @@ func conflictProblem(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*webhook.StateError](err); ok {
 		return stateConflict(string(e.State), "The delivery is "+string(e.State)+".")
+	}
+	if e, ok := errors.AsType[*mailroom.StateError](err); ok {
+		return stateConflict(string(e.State), "The mail is "+string(e.State)+".")
 	}
 	if errors.Is(err, webhook.ErrTooMany) {
 		return stateConflict("full", "There are already "+strconv.Itoa(webhook.MaxWebhooks)+" webhooks, the maximum.")

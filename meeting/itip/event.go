@@ -44,8 +44,9 @@ type Fault struct {
 
 // Person is an organizer or attendee.
 type Person struct {
-	Email string // empty: none was given
-	Name  string
+	Email  string // empty: none was given
+	Name   string
+	SentBy string // address of who acts for the person; empty: nobody
 }
 
 // Attendee is a person, room or other resource.
@@ -213,11 +214,8 @@ func (e *Event) extraDates(p *property, z *zones) {
 func person(p *property) Person {
 	value := strings.TrimSpace(p.value)
 	who := Person{Name: strings.TrimSpace(p.param("CN"))}
-	if len(value) >= len("mailto:") && strings.EqualFold(value[:len("mailto:")], "mailto:") {
-		who.Email = value[len("mailto:"):]
-		if plain, err := url.PathUnescape(who.Email); err == nil {
-			who.Email = plain
-		}
+	if isMailto(value) {
+		who.Email = address(value)
 	} else if email := p.param("EMAIL"); email != "" {
 		who.Email = email
 	} else if strings.Contains(value, "@") && !strings.Contains(value, ":") { // some programs forget "mailto:"
@@ -227,5 +225,23 @@ func person(p *property) Person {
 	if strings.EqualFold(who.Name, who.Email) {
 		who.Name = ""
 	}
+	if by := strings.TrimSpace(p.param("SENT-BY")); by != "" {
+		who.SentBy = address(by)
+	}
 	return who
+}
+
+func isMailto(value string) bool {
+	return len(value) >= len("mailto:") && strings.EqualFold(value[:len("mailto:")], "mailto:")
+}
+
+// address returns the email address of a mailto: URL, or of a text without "mailto:".
+func address(value string) string {
+	if isMailto(value) {
+		value = value[len("mailto:"):]
+		if plain, err := url.PathUnescape(value); err == nil {
+			value = plain
+		}
+	}
+	return strings.Trim(strings.TrimSpace(value), "<>")
 }

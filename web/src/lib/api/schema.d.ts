@@ -561,6 +561,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mailroom/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the mails that rooms received, newest first */
+        get: operations["list-mails"];
+        put?: never;
+        /**
+         * Receive a mail, or try what would become of it
+         * @description A mail that was received before is not stored again, and `items` omits it.
+         */
+        post: operations["receive-mail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mailroom/messages/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a mail */
+        get: operations["get-mail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mailroom/messages/{id}/process": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Release a mail from quarantine, or retry one that failed */
+        post: operations["process-mail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me": {
         parameters: {
             query?: never;
@@ -2717,7 +2772,7 @@ export interface components {
             /** @example booking.approval.timeout */
             key: string;
             /** @enum {string} */
-            kind: "text" | "number" | "boolean" | "duration" | "rate" | "schedule" | "list" | "mapping";
+            kind: "text" | "number" | "boolean" | "duration" | "rate" | "schedule" | "size" | "list" | "mapping";
             origin: components["schemas"]["ConfigOrigin"];
             /** @description Whether a change takes effect only after a restart */
             restart: boolean;
@@ -3841,6 +3896,144 @@ export interface components {
             /** Format: password */
             password: string;
         };
+        Mail: {
+            /** @description Address in the From header; null if there is none, or several */
+            from: string | null;
+            /** Format: int64 */
+            id: number;
+            last_error: string | null;
+            message_id: string | null;
+            /**
+             * @description Method of the calendar message
+             * @example REQUEST
+             */
+            method: string | null;
+            /** @description What was done; null until the mail is processed */
+            outcome: components["schemas"]["MailOutcome"] | null;
+            /** Format: date-time */
+            processed_at: string | null;
+            /** @description Why the mail is not trusted */
+            reason: string | null;
+            /** Format: date-time */
+            received_at: string;
+            /** @example turing@rooms.example.org */
+            recipient: string;
+            /** @description Sender of the envelope */
+            sender: string | null;
+            /**
+             * Format: int64
+             * @description In bytes
+             */
+            size: number;
+            /**
+             * @description How the mail came; lmtp includes SMTP
+             * @enum {string}
+             */
+            source: "lmtp" | "imap" | "upload";
+            /** @enum {string} */
+            state: "new" | "done" | "outdated" | "refused" | "quarantined" | "dead";
+            subject: string;
+            /** @description UID of the event */
+            uid: string | null;
+            /** @enum {string} */
+            verdict: "trusted" | "unauthenticated" | "not_organizer" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
+            /** Format: int64 */
+            version: number;
+        };
+        MailAnswer: {
+            /** @description The part before the @ */
+            address: string;
+            /**
+             * @description Date of a series; null for the whole event
+             * @example 20270210T090000Z
+             */
+            date: string | null;
+            /** @description The mail that would be sent; only of a dry run */
+            mail: components["schemas"]["MailReply"] | null;
+            /** @example room_conflict */
+            reason: string | null;
+            /**
+             * Format: int64
+             * @description null if no room was found
+             */
+            room_id: number | null;
+            /** @enum {string} */
+            status: "ACCEPTED" | "TENTATIVE" | "DECLINED";
+            /** @description What the organizer reads */
+            text: string;
+        };
+        MailDetailOutputBody: {
+            /** @description Address in the From header; null if there is none, or several */
+            from: string | null;
+            /** Format: int64 */
+            id: number;
+            last_error: string | null;
+            message_id: string | null;
+            /**
+             * @description Method of the calendar message
+             * @example REQUEST
+             */
+            method: string | null;
+            /** @description What was done; null until the mail is processed */
+            outcome: components["schemas"]["MailOutcome"] | null;
+            /** Format: date-time */
+            processed_at: string | null;
+            /** @description The mail as it was received; bytes that are not UTF-8 are replaced; null unless raw=true */
+            raw: string | null;
+            /** @description Why the mail is not trusted */
+            reason: string | null;
+            /** Format: date-time */
+            received_at: string;
+            /** @example turing@rooms.example.org */
+            recipient: string;
+            /** @description Sender of the envelope */
+            sender: string | null;
+            /**
+             * Format: int64
+             * @description In bytes
+             */
+            size: number;
+            /**
+             * @description How the mail came; lmtp includes SMTP
+             * @enum {string}
+             */
+            source: "lmtp" | "imap" | "upload";
+            /** @enum {string} */
+            state: "new" | "done" | "outdated" | "refused" | "quarantined" | "dead";
+            subject: string;
+            /** @description UID of the event */
+            uid: string | null;
+            /** @enum {string} */
+            verdict: "trusted" | "unauthenticated" | "not_organizer" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
+            /** Format: int64 */
+            version: number;
+        };
+        MailOutcome: {
+            answers: components["schemas"]["MailAnswer"][];
+            meeting_ids: number[];
+            /**
+             * @description Why it was not processed; null if it was
+             * @example unknown_sender
+             */
+            reason: string | null;
+            /** Format: int64 */
+            series_id: number | null;
+            /** @description The reason for people */
+            text: string | null;
+        };
+        MailReply: {
+            /** @description The iCalendar part */
+            calendar: string;
+            from: string;
+            subject: string;
+            text: string;
+            to: string;
+        };
+        MailsOutputBody: {
+            items: components["schemas"]["Mail"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
@@ -4718,6 +4911,36 @@ export interface components {
             /** @description Sent to the attendees; at most 1,000 characters */
             reason?: string;
         };
+        ReceiveMailInputBody: {
+            /** @description Store, book and send nothing */
+            dry_run?: boolean;
+            /** @description The mail as an .eml file has it, in base64 */
+            raw: string;
+            /**
+             * @description Address of a room or site; if omitted, those in To and Cc
+             * @example turing@rooms.example.org
+             */
+            recipient?: string;
+        };
+        ReceiveMailOutputBody: {
+            items: components["schemas"]["ReceivedMail"][];
+        };
+        ReceivedMail: {
+            /**
+             * Format: int64
+             * @description ID of the stored mail; null in a dry run
+             */
+            id: number | null;
+            /** @description Only of a dry run: what processing the mail would do, even if it is not trusted; null without a calendar message */
+            outcome: components["schemas"]["MailOutcome"] | null;
+            /** @description Why the mail is not trusted */
+            reason: string | null;
+            recipient: string;
+            /** @enum {string} */
+            state: "new" | "done" | "outdated" | "refused" | "quarantined" | "dead";
+            /** @enum {string} */
+            verdict: "trusted" | "unauthenticated" | "not_organizer" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
+        };
         RecentRoom: {
             /** Format: int64 */
             room_id: number;
@@ -4782,6 +5005,11 @@ export interface components {
         };
         Room: {
             active: boolean;
+            /**
+             * @description Part before the @ of the mail address at which the room answers invitations; null if it has none
+             * @example turing
+             */
+            address: string | null;
             approval: components["schemas"]["RoomApproval"];
             /** @description Current and future blackouts of the room and its site */
             blackouts: components["schemas"]["Blackout"][];
@@ -4894,6 +5122,11 @@ export interface components {
         RoomInput: {
             /** @description Whether the room takes new meetings */
             active?: boolean | null;
+            /**
+             * @description Part before the @ of a mail address, in lower case; the room answers invitations to it. Null for none
+             * @example turing
+             */
+            address?: string | null;
             approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
@@ -4920,6 +5153,11 @@ export interface components {
         RoomPatch: {
             /** @description Whether the room takes new meetings */
             active?: boolean | null;
+            /**
+             * @description Part before the @ of a mail address, in lower case; the room answers invitations to it. Null for none
+             * @example turing
+             */
+            address?: string | null;
             approval?: components["schemas"]["RoomApprovalPatch"] | null;
             /**
              * Format: int64
@@ -5408,6 +5646,11 @@ export interface components {
             last_used_at: string;
         };
         Site: {
+            /**
+             * @description Part before the @ of the mail address that stands for any room of the site; null if it has none
+             * @example berlin
+             */
+            address: string | null;
             /** Format: date-time */
             created_at: string;
             /** Format: int64 */
@@ -5421,6 +5664,11 @@ export interface components {
             version: number;
         };
         SiteInput: {
+            /**
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @example berlin
+             */
+            address?: string | null;
             /** @description 1 to 200 characters */
             name: string | null;
             /**
@@ -5430,6 +5678,11 @@ export interface components {
             timezone?: string | null;
         };
         SitePatch: {
+            /**
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @example berlin
+             */
+            address?: string | null;
             /** @description 1 to 200 characters */
             name?: string | null;
             /**
@@ -7383,6 +7636,149 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    "list-mails": {
+        parameters: {
+            query?: {
+                /** @description Only mails in this state */
+                state?: "new" | "done" | "outdated" | "refused" | "quarantined" | "dead";
+                /** @description Text in the From address, recipient, subject or UID; ignores case */
+                q?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailsOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "receive-mail": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReceiveMailInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReceiveMailOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-mail": {
+        parameters: {
+            query?: {
+                /** @description Also return the mail as it was received */
+                raw?: boolean;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailDetailOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "process-mail": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     me: {

@@ -37,6 +37,7 @@ export const groups: Group[] = [
       { name: 'topics', icon: 'list', load: () => import('./queue/Topics.svelte') },
       { name: 'webhooks', icon: 'globe', load: () => import('./hooks/Webhooks.svelte') },
       { name: 'notifications', icon: 'bell', load: () => import('./notifications/Notifications.svelte') },
+      { name: 'mailroom', icon: 'inbox', load: () => import('./mailroom/Mailroom.svelte') },
       { name: 'outbox', icon: 'inbox', load: () => import('./Outbox.svelte') },
     ],
   },

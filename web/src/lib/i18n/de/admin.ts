@@ -18,6 +18,7 @@ const de: typeof en = {
       punctuality: 'Pünktlichkeit',
       forgotten: 'Ungenutzte Serien',
       audit: 'Audit-Protokoll',
+      mailroom: 'Posteingang',
       outbox: 'Postausgang',
       config: 'Konfiguration',
       blackouts: 'Sperrzeiten',

@@ -39,6 +39,8 @@ const de: typeof en = {
     back: 'Alle Räume',
     gone: 'Diesen Raum gibt es nicht. Möglicherweise wurde er gelöscht.',
     general: 'Allgemein',
+    address: 'Mailadresse',
+    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen den Raum.',
     capacityHint: 'Leer lassen für unbegrenzt',
     zoneInherited: (zone) => (zone ? `Wie der Standort: ${zone}` : 'Wie der Standort'),
     featuresPlaceholder: 'Projektor, Whiteboard …',
@@ -185,6 +187,8 @@ const de: typeof en = {
     nothing: 'Keine passenden Schlüssel',
   },
   sites: {
+    address: 'Mailadresse',
+    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts.',
     clock: 'Ortszeit',
     inherited: (zone) => `Standard: ${zone}`,
     empty: 'Noch keine Standorte',

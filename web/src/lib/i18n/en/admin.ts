@@ -16,6 +16,7 @@ export default {
       punctuality: 'Punctuality',
       forgotten: 'Unused series',
       audit: 'Audit log',
+      mailroom: 'Mailroom',
       outbox: 'Outbox',
       config: 'Configuration',
       blackouts: 'Blackouts',

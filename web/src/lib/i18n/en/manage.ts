@@ -37,6 +37,8 @@ export default {
     back: 'All rooms',
     gone: 'This room doesn’t exist. It may have been deleted.',
     general: 'Basics',
+    address: 'Mail address',
+    addressHint: 'The part before the @. Invitations to this address book the room.',
     capacityHint: 'Leave blank for no limit',
     zoneInherited: (zone: string) => (zone ? `Same as the site: ${zone}` : 'Same as the site'),
     featuresPlaceholder: 'Projector, whiteboard…',
@@ -183,6 +185,8 @@ export default {
     nothing: 'No keys match',
   },
   sites: {
+    address: 'Mail address',
+    addressHint: 'The part before the @. Invitations to this address book any free room of the site.',
     clock: 'Local time',
     inherited: (zone: string) => `Default: ${zone}`,
     empty: 'No sites yet',

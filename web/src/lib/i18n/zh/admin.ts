@@ -18,6 +18,7 @@ const zh: typeof en = {
       punctuality: '准时性',
       forgotten: '闲置的系列',
       audit: '审计日志',
+      mailroom: '收件室',
       outbox: '发件箱',
       config: '配置',
       blackouts: '停用时段',

@@ -39,6 +39,8 @@ const zh: typeof en = {
     back: '所有会议室',
     gone: '该会议室不存在，可能已被删除。',
     general: '基本信息',
+    address: '邮件地址',
+    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该会议室。',
     capacityHint: '留空则不限',
     zoneInherited: (zone) => (zone ? `与地点相同：${zone}` : '与地点相同'),
     featuresPlaceholder: '投影仪、白板…',
@@ -185,6 +187,8 @@ const zh: typeof en = {
     nothing: '没有匹配的键',
   },
   sites: {
+    address: '邮件地址',
+    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该地点的任意空闲会议室。',
     clock: '当地时间',
     inherited: (zone) => `默认：${zone}`,
     empty: '还没有地点',

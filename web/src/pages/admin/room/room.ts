@@ -34,6 +34,7 @@ export function formOf(room: Room | null) {
     capacity: (room?.capacity || null) as number | null,
     features: [...(room?.features ?? [])],
     timezone: room?.own_timezone ?? '',
+    address: room?.address ?? '',
     active: room?.active ?? true,
     approval: {
       required: a?.required ?? false,
@@ -103,6 +104,7 @@ export function bodyOf(f: RoomForm) {
     capacity: f.capacity ?? 0,
     features: f.features,
     timezone: f.timezone.trim() || null,
+    address: f.address.trim() || null,
     active: f.active,
     approval: {
       required: f.approval.required,
@@ -160,7 +162,7 @@ export function fieldOf(at: string): string {
     ['check_in.opens', 'opens'],
     ['check_in.grace', 'grace'],
     ['check_in', 'checkIn'],
-    ...['name', 'floor', 'capacity', 'features', 'timezone', 'active'].map((n): [string, string] => [n, n]),
+    ...['name', 'floor', 'capacity', 'features', 'timezone', 'address', 'active'].map((n): [string, string] => [n, n]),
   ]
   return names.find(([start]) => at.startsWith(start))?.[1] ?? ''
 }
@@ -206,6 +208,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   const place = [f.site ? look.site(f.site) : '', f.floor ? t.floor(f.floor) : '', f.timezone].filter(Boolean)
   say(t.place, [f.name.trim(), ...place].join(' · '))
   say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(', '))
+  if (f.address) say(words.t.room.address, f.address.trim())
   say(t.state, f.active ? t.active : t.inactive)
   say(t.open, f.always ? t.alwaysOpen : hoursInWords(f.week) || t.neverOpen)
 

@@ -1,0 +1,318 @@
+package mailroom
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"punctual/delayjob"
+	"punctual/meeting/itip"
+)
+
+// Settings of the mailroom. They may change while it runs.
+type Settings struct {
+	Domain string // of the addresses of rooms, in lower case; empty: the mailroom is off
+	Trust  Trust
+	Limits Limits
+}
+
+// Store stores mails. Methods for one mail return [ErrNotFound] if it does not exist.
+type Store interface {
+	// Known reports whether a room, a site or a meeting has the address with this local part.
+	Known(ctx context.Context, local string) (bool, error)
+	// Put stores mails, all or none, and sets the ID of each. It omits those whose recipient has a
+	// mail with the same digest: their ID stays 0.
+	Put(ctx context.Context, ms []*Mail) error
+	// Update locks the mail, calls fn and stores the result. fn gets no Raw.
+	Update(ctx context.Context, id int64, fn func(*Mail) error) (*Mail, error)
+	// Mail returns a mail with its Raw.
+	Mail(ctx context.Context, id int64) (*Mail, error)
+	// List returns mails without Raw, newest first.
+	List(ctx context.Context, f Filter) ([]*Mail, error)
+	// Ahead reports whether an older new mail about the same event waits that has not failed yet.
+	Ahead(ctx context.Context, m *Mail) (bool, error)
+	// Due returns at most n new mails due in w, without Raw, ordered by due time and ID, starting after
+	// the given one (nil: the first).
+	Due(ctx context.Context, w delayjob.Window, after *Mail, n int) ([]*Mail, error)
+	// Bury makes new mails whose message is a dead letter dead.
+	Bury(ctx context.Context) error
+	// Trim deletes mails that are not new and were received before the given time, and returns how
+	// many.
+	Trim(ctx context.Context, before time.Time) (int64, error)
+}
+
+// A Scheduler adds messages directly to the queue. It may lose messages: the loader finds them.
+type Scheduler interface {
+	Schedule(ctx context.Context, ms ...delayjob.Message)
+}
+
+// A Limiter counts the mails of each sender.
+type Limiter interface {
+	// AllowN charges n mails to key, or none and returns false if fewer are left.
+	AllowN(ctx context.Context, key string, n int) (ok bool, retryAfter time.Duration)
+}
+
+// An Observer counts.
+type Observer interface {
+	Received(v Verdict)       // a mail was stored
+	Duplicate()               // a mail was delivered again
+	Answered(d time.Duration) // a mail was processed this long after it was received
+}
+
+// Options of a [Service]. All are required.
+type Options struct {
+	Settings  func() Settings
+	Scheduler Scheduler
+	Limiter   Limiter
+	Observer  Observer
+	Now       func() time.Time
+}
+
+// Service receives mails. Safe for concurrent use.
+type Service struct {
+	store Store
+	Options
+}
+
+// NewService returns a Service.
+func NewService(store Store, o Options) *Service { return &Service{store: store, Options: o} }
+
+func (s *Service) micro() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// MaxSize returns the number of bytes that a mail may have.
+func (s *Service) MaxSize() int64 { return s.Settings().Limits.Size }
+
+// Known reports whether a mail to this address is received. An error means that the database failed.
+func (s *Service) Known(ctx context.Context, address string) (bool, error) {
+	local, ok := s.local(address)
+	if !ok {
+		return false, nil
+	}
+	return s.store.Known(ctx, local)
+}
+
+// local returns the local part of an address of the mailroom.
+func (s *Service) local(address string) (string, bool) {
+	at := strings.LastIndexByte(address, '@')
+	domain := s.Settings().Domain
+	if at <= 0 || domain == "" || !strings.EqualFold(address[at+1:], domain) {
+		return "", false
+	}
+	return strings.ToLower(strings.Trim(address[:at], `"`)), true
+}
+
+// Envelope says how a mail came.
+type Envelope struct {
+	Source     Source
+	Sender     string   // empty: none
+	Recipients []string // known addresses
+}
+
+// Receive stores a mail for each recipient, with the verdict on it. Once it returns nil the mail is not
+// lost. A mail that was received before is not stored again. An error means that the database failed.
+// It returns the mails that were stored.
+func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail, error) {
+	judged, err := s.Judge(ctx, e, raw)
+	if err != nil {
+		return nil, err
+	}
+	now := s.micro()
+	ms := make([]*Mail, len(e.Recipients))
+	for i, to := range e.Recipients {
+		m := judged.mail(e, raw)
+		m.Recipient, m.Version, m.Received, m.Due = strings.ToLower(to), 1, now, now
+		m.State = s.Settings().Trust.state(m.Verdict)
+		ms[i] = &m
+	}
+	s.limit(ctx, judged, ms)
+	if err := s.store.Put(ctx, ms); err != nil {
+		return nil, err
+	}
+	var stored []*Mail
+	var due []delayjob.Message
+	for _, m := range ms {
+		if m.ID == 0 {
+			s.Observer.Duplicate()
+			continue
+		}
+		s.Observer.Received(m.Verdict)
+		stored = append(stored, m)
+		if m.State == New {
+			due = append(due, m.Message())
+		}
+	}
+	if len(due) > 0 {
+		s.Scheduler.Schedule(ctx, due...)
+	}
+	return stored, nil
+}
+
+// limit puts the mails of a sender who sends too many in quarantine.
+func (s *Service) limit(ctx context.Context, j *Judged, ms []*Mail) {
+	if j.Verdict != Trusted {
+		return
+	}
+	if ok, _ := s.Limiter.AllowN(ctx, j.Letter.From, len(ms)); ok {
+		return
+	}
+	for _, m := range ms {
+		m.Verdict, m.Reason, m.State = TooMany, "the sender exceeds mailroom.limits.per_sender", Quarantined
+	}
+}
+
+func (t Trust) state(v Verdict) State {
+	switch v {
+	case Trusted:
+		return New
+	case Unauthenticated, NotOrganizer:
+		if t.Refuse {
+			return Refused
+		}
+		return Quarantined
+	case TooMany:
+		return Quarantined
+	}
+	return Refused
+}
+
+// Judged is what was found about a mail.
+type Judged struct {
+	Letter   *Letter
+	Calendar *itip.Calendar // nil: none that can be read
+	Verdict  Verdict
+	Reason   string // empty: trusted
+}
+
+func (j *Judged) mail(e Envelope, raw []byte) Mail {
+	m := Mail{
+		Source: e.Source, Sender: shown(strings.ToLower(e.Sender)), From: j.Letter.From, Subject: j.Letter.Subject, MessageID: j.Letter.MessageID,
+		Digest: digest(raw), Verdict: j.Verdict, Reason: shown(j.Reason), Raw: raw, Size: int64(len(raw)),
+	}
+	if j.Calendar != nil {
+		m.Method = shown(j.Calendar.Method)
+		if len(j.Calendar.Objects) > 0 {
+			m.UID = shown(j.Calendar.Objects[0].UID)
+		}
+	}
+	return m
+}
+
+// Judge decides whether a mail is trusted. An error means that the database failed.
+func (s *Service) Judge(ctx context.Context, e Envelope, raw []byte) (*Judged, error) {
+	settings := s.Settings()
+	letter, err := ReadLetter(raw, settings.Limits)
+	j := &Judged{Letter: letter}
+	j.Verdict, j.Reason = refused(err)
+	if err != nil {
+		return j, nil
+	}
+	if reason := loops(e, letter); reason != "" {
+		j.Verdict, j.Reason = Loop, reason
+		return j, nil
+	}
+	if letter.Calendar == nil {
+		j.Verdict, j.Reason = NoCalendar, "has no calendar message"
+		if letter.Winmail {
+			j.Verdict, j.Reason = Winmail, "its calendar message is in winmail.dat, which only Outlook reads"
+		}
+		return j, nil
+	}
+	if j.Calendar, err = ReadCalendar(letter, settings.Limits); err != nil {
+		j.Calendar = nil
+		j.Verdict, j.Reason = refused(err)
+		return j, nil
+	}
+	if j.Verdict, j.Reason, err = s.judgeSender(ctx, letter, j.Calendar); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// ReadCalendar reads the calendar message of a letter.
+func ReadCalendar(l *Letter, limits Limits) (*itip.Calendar, error) {
+	of := itip.DefaultLimits
+	of.Size, of.Events = limits.Size, limits.Events
+	return itip.Read(strings.NewReader(string(l.Calendar)), of)
+}
+
+func refused(err error) (Verdict, string) {
+	if err == nil {
+		return Trusted, ""
+	}
+	if _, ok := errors.AsType[*complexError](err); ok {
+		return TooComplex, err.Error()
+	}
+	return Unreadable, err.Error()
+}
+
+// loops returns why a mail must not be answered by a program, or "". An automatic REQUEST, such as that
+// of a ticket system, is processed.
+func loops(e Envelope, l *Letter) string {
+	switch {
+	case e.Sender == "" && e.Source == LMTP:
+		return "has no envelope sender, so it is a report about another mail"
+	case l.Automatic == "auto-replied":
+		return "is an automatic reply"
+	case l.Bulk && l.Calendar == nil:
+		return "is from a mailing list"
+	}
+	return ""
+}
+
+func (s *Service) judgeSender(ctx context.Context, l *Letter, c *itip.Calendar) (Verdict, string, error) {
+	if l.Bulk && c.Method != "REQUEST" {
+		return Loop, "is from a mailing list", nil
+	}
+	senders := []string{l.From}
+	if c.Method != "REPLY" {
+		for _, o := range c.Objects {
+			senders = append(senders, o.Head().Organizer.Email)
+		}
+	}
+	for _, one := range senders {
+		if local, ours := s.local(one); ours {
+			known, err := s.store.Known(ctx, local)
+			if err != nil {
+				return "", "", err
+			}
+			if known {
+				return Loop, "comes from " + one + ", an address of this mailroom", nil
+			}
+		}
+	}
+	if reason := s.Settings().Trust.authenticated(l); reason != "" {
+		return Unauthenticated, reason, nil
+	}
+	switch c.Method {
+	case "REQUEST", "CANCEL", "ADD":
+		if !organizes(l.From, c) {
+			return NotOrganizer, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY)", nil
+		}
+	}
+	return Trusted, "", nil
+}
+
+// List returns mails without Raw, newest first.
+func (s *Service) List(ctx context.Context, f Filter) ([]*Mail, error) { return s.store.List(ctx, f) }
+
+// Mail returns a mail with its Raw, or [ErrNotFound].
+func (s *Service) Mail(ctx context.Context, id int64) (*Mail, error) { return s.store.Mail(ctx, id) }
+
+// Release releases a mail from quarantine, or retries a dead one. It returns [ErrNotFound] or, for a
+// mail in another state, a [*StateError].
+func (s *Service) Release(ctx context.Context, id int64) (*Mail, error) {
+	m, err := s.store.Update(ctx, id, func(m *Mail) error {
+		if m.State != Quarantined && m.State != Dead {
+			return &StateError{m.State}
+		}
+		m.State, m.Due, m.LastError = New, s.micro(), ""
+		m.Version++
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Scheduler.Schedule(ctx, m.Message())
+	return m, nil
+}

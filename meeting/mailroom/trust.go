@@ -1,0 +1,105 @@
+package mailroom
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-msgauth/authres"
+	"golang.org/x/net/publicsuffix"
+
+	"punctual/meeting/itip"
+)
+
+// Trust says how senders are authenticated.
+type Trust struct {
+	// Network: whoever delivers from an allowed network has authenticated the sender. Otherwise the
+	// topmost Authentication-Results must say so, and be from one of the Servers.
+	Network bool
+	Servers []string // authserv-ids
+	Refuse  bool     // mails that are not trusted are refused instead of quarantined
+}
+
+// authenticated returns why the address in From is not proven, or "".
+func (t Trust) authenticated(l *Letter) string {
+	if l.From == "" {
+		return "must have one From address"
+	}
+	if t.Network {
+		return ""
+	}
+	if len(l.Results) == 0 {
+		return "has no Authentication-Results"
+	}
+	server, results, err := authres.Parse(l.Results[0]) // those below may be forged
+	if err != nil {
+		return fmt.Sprintf("its topmost Authentication-Results cannot be read: %v", err)
+	}
+	if !slices.ContainsFunc(t.Servers, func(id string) bool { return strings.EqualFold(id, server) }) {
+		return fmt.Sprintf("its topmost Authentication-Results is from %q, which is not in mailroom.trust.authserv_ids", shown(server))
+	}
+	domain := domainOf(l.From)
+	aligned := false
+	for _, r := range results {
+		switch r := r.(type) {
+		case *authres.DMARCResult:
+			if r.Value == authres.ResultPass && (r.From == "" || strings.EqualFold(domainOf(r.From), domain)) {
+				return ""
+			}
+			if r.Value == authres.ResultFail {
+				return "failed DMARC"
+			}
+		case *authres.DKIMResult:
+			signer := r.Domain
+			if signer == "" {
+				signer = domainOf(r.Identifier)
+			}
+			aligned = aligned || r.Value == authres.ResultPass && sameOrganization(signer, domain)
+		case *authres.SPFResult:
+			aligned = aligned || r.Value == authres.ResultPass && sameOrganization(domainOf(r.From), domain)
+		}
+	}
+	if !aligned {
+		return fmt.Sprintf("neither DMARC, DKIM nor SPF passed for %s", domain)
+	}
+	return ""
+}
+
+// domainOf returns the domain of an address, or the text itself if it has no @.
+func domainOf(address string) string {
+	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
+}
+
+// sameOrganization is the relaxed alignment of DMARC: both belong to the same registered domain.
+func sameOrganization(a, b string) bool {
+	a, b = strings.TrimSuffix(strings.ToLower(a), "."), strings.TrimSuffix(strings.ToLower(b), ".")
+	if a == "" || b == "" {
+		return false
+	}
+	if a == b {
+		return true
+	}
+	orgA, errA := publicsuffix.EffectiveTLDPlusOne(a)
+	orgB, errB := publicsuffix.EffectiveTLDPlusOne(b)
+	return errA == nil && errB == nil && orgA == orgB
+}
+
+// organizes reports whether the sender of a calendar message organizes each of its events, or acts for
+// the organizer.
+func organizes(from string, c *itip.Calendar) bool {
+	for _, o := range c.Objects {
+		for _, e := range eventsOf(o) {
+			if !strings.EqualFold(e.Organizer.Email, from) && !strings.EqualFold(e.Organizer.SentBy, from) {
+				return false
+			}
+		}
+	}
+	return from != ""
+}
+
+func eventsOf(o *itip.Object) []*itip.Event {
+	if o.Master == nil {
+		return o.Overrides
+	}
+	return append([]*itip.Event{o.Master}, o.Overrides...)
+}
