@@ -378,6 +378,10 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 		k.people = invitedBefore(base)
 		return k, nil
 	}
+	if f.Import != nil && f.Import.People != nil {
+		k.people = f.Import.People
+		return k, nil
+	}
 	emails := make([]string, 0, len(*f.Attendees))
 	for _, p := range *f.Attendees {
 		if email := fault.FoldEmail(p.Email); fault.IsEmail(email) { // else a fault, reported by terms

@@ -40,6 +40,7 @@ type Import struct {
 	Organizer Person // UserID is set
 	Origin    Origin
 	Responses map[string]Response // by lower-case email
+	People    map[string]Person   // users among the attendees, by lower-case email; nil: they are looked up
 
 	// OtherRoom books other rooms than those requested if they are taken. A series names them by its
 	// OnConflict.

@@ -30,14 +30,15 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 }
 
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
-	quiet := *m // whose notices are only counted
-	if s.dialect == postgres && m.Origin == nil && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
+	quiet := *m                                                       // whose notices are only counted
+	fresh := m.Origin == nil || m.Origin.Kind == meeting.OriginImport // else it may replace an origin, see insertOrigin
+	if s.dialect == postgres && fresh && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
 		history, err := historyRows(ctx, 0, m.TakeHistory())
 		if err != nil {
 			return err
 		}
 		// One statement is a transaction of its own.
-		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history) })
+		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history, m.Origin) })
 	}
 	draft := *m
 	return s.transaction(ctx, func(tx *gorm.DB) error {
@@ -55,7 +56,7 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 		if err != nil {
 			return nil, err
 		}
-		if err := s.insertMeeting(tx, m, history); err != nil {
+		if err := s.insertMeeting(tx, m, history, nil); err != nil {
 			return nil, err
 		}
 		if err := s.insertOrigin(tx, m.Origin, m.ID, 0); err != nil {
@@ -86,19 +87,21 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 	return notices, nil
 }
 
-// insertMeeting sets m's ID and versions. With claims it must run in a transaction.
-func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []historyRow) (err error) {
+// insertMeeting sets m's ID and versions. With claims it must run in a transaction. origin, for Postgres
+// alone, is noted in the same statement; nil: the caller notes it, if there is one.
+func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []historyRow, origin *meeting.Origin) (err error) {
 	if err := s.claimQuotas(tx, m); err != nil {
 		return err
 	}
 	if err := s.refuseTaken(tx, m); err != nil {
 		return err
 	}
-	insert := s.insertAtOnce
 	if s.dialect == sqlite {
-		insert = s.insertInSteps
+		m.ID, err = s.insertInSteps(tx, m, history)
+	} else {
+		m.ID, err = s.insertAtOnce(tx, m, history, origin)
 	}
-	if m.ID, err = insert(tx, m, history); err != nil {
+	if err != nil {
 		return err
 	}
 	m.Version, m.ScheduleVersion = 1, 1
@@ -106,16 +109,16 @@ func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []history
 }
 
 // insertAtOnce writes a meeting in one statement, see sql/create.postgres.sql.
-func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, history []historyRow) (id meeting.ID, err error) {
+func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, history []historyRow, origin *meeting.Origin) (id meeting.ID, err error) {
 	var token int64
 	var roles []string
 	if s.guard != nil {
 		token, roles = s.guard.Credential(tx.Statement.Context)
 	}
 	args := append(newMeetingRow(m).values(), inOneParameter(roomRows(m)), inOneParameter(takenRows(m)), inOneParameter(attendeeRows(m)),
-		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","))
+		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","), table(originRows(origin)))
 	if err = statements.Raw(tx, "create", args...).Find(&id).Error; err != nil || id != 0 {
-		return id, err
+		return id, originTaken(err)
 	}
 	if err = s.check(tx); err == nil {
 		err = cmp.Or(s.checkPresent(tx, roomsToCheck(nil, m)), error(meeting.ErrRoomsChanged))

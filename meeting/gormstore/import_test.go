@@ -153,6 +153,30 @@ func TestImport_once(t *testing.T) {
 	})
 }
 
+// Of two calendars that have the same event in different rooms, one books it.
+func TestImport_sameEventTwice(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		i := newImporter(f)
+		var both []importing.Source
+		for _, room := range []string{"Turing", "Hopper"} {
+			calendar, err := itip.Read(strings.NewReader("BEGIN:VCALENDAR\n"+vevent("same", 1, "LOCATION:"+room)+"END:VCALENDAR\n"), itip.ImportLimits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			both = append(both, importing.Source{Calendar: calendar})
+		}
+		report, err := i.imports.Import(t.Context(), i.admin, both, i.options)
+		if err != nil || report.Count(importing.Created) != 1 || report.Count(importing.Unchanged) != 1 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		for table, want := range map[string]int64{"meetings": 1, "occupancies": 1, "calendar_objects": 1} {
+			if n := f.count(table); n != want {
+				t.Errorf("%d %s", n, table)
+			}
+		}
+	})
+}
+
 func TestImport_newerVersions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		i := newImporter(f)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -46,6 +47,22 @@ func (s *Store) insertOrigin(tx *gorm.DB, o *meeting.Origin, meetingID meeting.I
 		return meeting.ErrOriginTaken
 	}
 	return inserted.Error
+}
+
+// originRows is the origin of a new meeting as a parameter of sql/create.postgres.sql.
+func originRows(o *meeting.Origin) []row {
+	if o == nil {
+		return nil
+	}
+	return []row{{"uid": o.UID, "organizer": o.Organizer, "origin": o.Kind, "sequence": o.Sequence, "dtstamp": optional(o.Stamp)}}
+}
+
+// originTaken turns the database's refusal of a second origin into [meeting.ErrOriginTaken].
+func originTaken(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" && e.ConstraintName == "calendar_objects_unique" {
+		return meeting.ErrOriginTaken
+	}
+	return err
 }
 
 // Origin implements [meeting.OriginStore].

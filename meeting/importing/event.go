@@ -159,7 +159,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 	f := FieldsOf(head)
 	f.RoomIDs, f.Reminders = &rooms, &[]meeting.Reminder{}
 	f.Import = &meeting.Import{
-		Organizer: organizer, Origin: origin, Responses: Responses(head), OtherRoom: r.options.OnConflict == meeting.OtherRoom, Dates: map[time.Time]meeting.Fields{},
+		Organizer: organizer, Origin: origin, Responses: Responses(head), People: r.users, OtherRoom: r.options.OnConflict == meeting.OtherRoom, Dates: map[time.Time]meeting.Fields{},
 	}
 	if replaced {
 		*f.Description = strings.TrimSpace(*f.Description + "\n\nOrganizer: " + contact(head.Organizer))

@@ -171,7 +171,7 @@ type run struct {
 	at        time.Time
 	tasks     []*task
 	rooms     *roomNames
-	users     map[string]meeting.Person // by lower-case email
+	users     map[string]meeting.Person // organizers and attendees, by lower-case email
 	organizer *meeting.Person           // see Options.OrganizerEmail; nil: none
 	known     map[objectKey]*Known
 
@@ -204,8 +204,9 @@ func (r *run) prepare(ctx context.Context, sources []Source) (err error) {
 			t.rooms, _ = r.rooms.of(head)
 			r.tasks = append(r.tasks, t)
 			uids = append(uids, o.UID)
-			if email := strings.ToLower(head.Organizer.Email); email != "" {
-				emails = append(emails, email)
+			emails = append(emails, strings.ToLower(head.Organizer.Email))
+			for _, a := range head.Attendees {
+				emails = append(emails, fault.FoldEmail(a.Email))
 			}
 		}
 	}
@@ -214,7 +215,8 @@ func (r *run) prepare(ctx context.Context, sources []Source) (err error) {
 		emails = append(emails, organizer)
 	}
 	r.users = map[string]meeting.Person{}
-	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(emails))), 500) {
+	slices.Sort(emails)
+	for part := range slices.Chunk(slices.Compact(emails), 500) {
 		found, err := r.people.ByEmail(ctx, part)
 		if err != nil {
 			return err

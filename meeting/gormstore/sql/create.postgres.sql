@@ -1,10 +1,11 @@
 -- Inserts a meeting and all that belongs to it. It returns no row if a room does not exist, if a room's
 -- blackouts have changed since the meeting was validated, or if the caller has lost rights. It fails
--- with occupancies_no_overlap if a room is taken.
+-- with occupancies_no_overlap if a room is taken, and with calendar_objects_unique if the event is known.
 -- The rooms' row locks exclude deletions of rooms and new blackouts, not other bookings. If a row
 -- changes while the statement waits for its lock, the statement sees the new row.
 -- Parameters: $1 to $29 the columns; JSON arrays of $30 rooms, $31 occupancies, $32 attendees,
--- $33 reminders and $34 history; $35 the caller's token, 0: not checked; $36 the roles that they may have.
+-- $33 reminders and $34 history; $35 the caller's token, 0: not checked; $36 the roles that they may have;
+-- $37 a JSON array of the event of another calendar that it comes from.
 -- Result: id.
 -- Index: the primary keys of rooms, users and tokens, occupancies_no_overlap.
 WITH present AS (
@@ -52,6 +53,10 @@ WITH present AS (
     FROM new AS m, jsonb_to_recordset($34::jsonb) AS x (position integer, at timestamptz, action text, actor_kind text, actor_id bigint,
         actor_name text, address text, changes jsonb, reason text)
     ORDER BY x.position
+), its_origin AS (
+    INSERT INTO calendar_objects (uid, organizer, origin, meeting_id, sequence, dtstamp)
+    SELECT x.uid, x.organizer, x.origin, m.id, x.sequence, x.dtstamp
+    FROM new AS m, jsonb_to_recordset($37::jsonb) AS x (uid text, organizer text, origin text, sequence bigint, dtstamp timestamptz)
 )
 SELECT CASE WHEN (SELECT count(*) FROM its_occupancies) = jsonb_array_length($31::jsonb) THEN id ELSE occupancies_refuse() END AS id
 FROM new
