@@ -67,11 +67,11 @@ func (w *zipWriter) Write(b []byte) (int, error) {
 	if !w.decided {
 		if !w.zippable() || w.ResponseWriter.Written() {
 			_ = w.decide(false)
-		} else if w.held = append(w.held, b...); len(w.held) < minZip {
+		} else if len(w.held)+len(b) < minZip {
+			w.held = append(w.held, b...)
 			return len(b), nil
-		} else {
-			err := w.decide(true)
-			return len(b), err
+		} else if err := w.decide(true); err != nil {
+			return 0, err
 		}
 	}
 	if w.zipper != nil {
