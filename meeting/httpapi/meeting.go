@@ -36,7 +36,7 @@ type Meeting struct {
 	CheckIn          MeetingCheckIn `json:"check_in"`
 	SeriesID         *int64         `json:"series_id"`
 	OriginalStart    *time.Time     `json:"original_start" nullable:"true"`
-	Origin           *MeetingOrigin `json:"origin,omitempty" doc:"Event of another calendar that the meeting was imported from; only in responses to GET /meetings/{id}"`
+	Origin           *MeetingOrigin `json:"origin,omitempty" doc:"Event of another calendar that the meeting comes from; only in responses to GET /meetings/{id}"`
 	CheckedInAt      *time.Time     `json:"checked_in_at" nullable:"true"`
 	StartedAt        *time.Time     `json:"started_at" nullable:"true" doc:"When the meeting was marked as started"`
 	EndedAt          *time.Time     `json:"ended_at" nullable:"true" doc:"When the meeting was marked as ended"`

@@ -4056,7 +4056,7 @@ export interface components {
             id: number;
             /** @description Organizer; empty if the meeting is private and you may not see it */
             organizer: components["schemas"]["Organizer"];
-            /** @description Event of another calendar that the meeting was imported from; only in responses to GET /meetings/{id} */
+            /** @description Event of another calendar that the meeting comes from; only in responses to GET /meetings/{id} */
             origin?: components["schemas"]["MeetingOrigin"];
             /** Format: date-time */
             original_start: string | null;
