@@ -42,9 +42,12 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 		a.limits.ofToken(c, p, func() { server.Serve(c.Writer, c.Request.WithContext(ctx), by) })
 	}
 	discover := func(c *gin.Context) {
-		if a.latest.Load().CalDAV.Enabled {
-			c.Redirect(http.StatusMovedPermanently, caldav.Root)
+		if !a.latest.Load().CalDAV.Enabled {
+			problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
+			return
 		}
+		c.Header("Cache-Control", "no-cache") // it can be turned off
+		c.Redirect(http.StatusMovedPermanently, caldav.Root)
 	}
 	for _, method := range caldav.Methods {
 		r.Handle(method, strings.TrimSuffix(caldav.Root, "/"), serve)
