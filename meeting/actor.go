@@ -123,7 +123,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
 		seen.Title, seen.Description = Busy, ""
-		seen.Organizer, seen.TypeID = Person{}, 0
+		seen.Organizer, seen.TypeID, seen.Custom = Person{}, 0, nil
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
 		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
@@ -131,6 +131,9 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		return &seen
 	}
 	organizes := !by.Blind && by.MayEdit(m)
+	if !organizes {
+		seen.Custom = open(m.Custom)
+	}
 	seen.Attendees = slices.Clone(m.Attendees)
 	for i := range seen.Attendees {
 		p := &seen.Attendees[i]

@@ -213,8 +213,16 @@ func (s *Service) History(ctx context.Context, by Actor, id ID, p Page) (entries
 	if !by.MaySee(m, rooms) {
 		return nil, "", ErrForbidden
 	}
-	if entries, next, err = s.store.History(ctx, id, p); err != nil || by.MaySee(&private, rooms) {
-		return entries, next, err
+	if entries, next, err = s.store.History(ctx, id, p); err != nil {
+		return nil, "", err
+	}
+	if by.Blind || !by.MayEdit(m) {
+		for i, e := range entries {
+			entries[i] = e.withoutHidden()
+		}
+	}
+	if by.MaySee(&private, rooms) {
+		return entries, next, nil
 	}
 	opened, err := s.store.OpenedBy(ctx, id)
 	for i, e := range entries {
@@ -370,6 +378,11 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *Meeting) (known, 
 	}
 	if k.kind, err = s.lookUpType(ctx, f, base); err != nil {
 		return k, err
+	}
+	if base == nil || f.Custom != nil || f.RoomIDs != nil {
+		if k.custom, err = s.knownCustomFields(ctx); err != nil {
+			return k, err
+		}
 	}
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
 		return k, nil

@@ -38,14 +38,17 @@ type Fields struct {
 	// default of a booking without Reminders.
 	DefaultReminders bool
 	Visibility       *Visibility
-	TypeID           *int64        // 0: none
-	Organizer        *OrganizerRef // for whom to book; nil: the user who books, or in a change as it is
-	Override         *Override     // from an admin; nil: none. Only its Reason is read
-	Import           *Import       // an admin's: nil for none
+	TypeID           *int64          // 0: none
+	Custom           *map[string]any // values of custom fields by name, which join the others; nil clears one
+	Organizer        *OrganizerRef   // for whom to book; nil: the user who books, or in a change as it is
+	Override         *Override       // from an admin; nil: none. Only its Reason is read
+	Import           *Import         // an admin's: nil for none
+	Unasked          bool            // nobody could be asked for required custom fields, as at a door
 
 	Faults []Fault // found while decoding; reported together with the others
 
-	preview bool // nothing is saved and nobody is notified, so people are not looked up
+	kept    []FieldValue // values of custom fields that were checked before
+	preview bool         // nothing is saved and nobody is notified, so people are not looked up
 }
 
 // roomIDs returns the rooms that the meeting will have: the requested ones, or its current ones.
@@ -67,6 +70,7 @@ type known struct {
 	timezone  string            // of the installation
 	reminders []Reminder        // of the installation
 	kind      *Type             // that the meeting will have; nil: none, or an unknown one
+	custom    []*CustomField    // all, in the order in which they are shown
 	organizer Person            // that the fields name; without UserID: nobody, or an unknown user
 
 	starts map[int64]time.Time // local starts of the meetings of a series, by original start
@@ -100,6 +104,7 @@ func (f *Fields) terms(base *Meeting, k known) (Terms, error) {
 		t.Organizer = f.Import.Organizer
 	}
 	f.meetingType(&t, base, k, &found)
+	f.customFields(&t, base, k, &found)
 	f.override(&found)
 	return t, fault.Merge(f.Faults, found).Err()
 }

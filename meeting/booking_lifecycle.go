@@ -18,7 +18,8 @@ type Terms struct {
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
-	Type               *Type     // nil: none
+	Type               *Type // nil: none
+	Custom             []FieldValue
 	Organizer          Person    // without UserID: the user who books, or in a change as it is
 	Override           *Override // of the room policies; nil: none
 	Import             *Import   // from another calendar; nil: it is booked here
@@ -334,6 +335,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
 	m.Visibility = t.Visibility
 	m.Organizer, m.TypeID = t.organizer(m), t.Type.id()
+	m.Custom = t.Custom
 	m.UpdatedAt = at
 	m.checked = m.checked[:0:0]
 	for _, r := range t.Rooms {
@@ -360,6 +362,7 @@ func (m *Meeting) compare(t Terms) map[string]Change {
 		reminderTexts(m.Reminders), reminderTexts(t.Reminders))
 	note("visibility", m.Visibility != t.Visibility, m.Visibility, t.Visibility)
 	note("type_id", m.TypeID != t.Type.id(), typeOrNil(m.TypeID), typeOrNil(t.Type.id()))
+	noteFields(changes, m.Custom, t.Custom)
 	to := t.organizer(m)
 	note("organizer", m.Organizer.UserID != to.UserID, m.Organizer.label(), to.label())
 	return changes

@@ -81,7 +81,7 @@ func (f *Fields) authorizeOrganizer(by Actor, present Person, k known, rooms []*
 // namesOnlyOrganizer reports whether the fields ask for another organizer and for nothing else.
 func (f *Fields) namesOnlyOrganizer() bool {
 	return f.Organizer != nil && f.Title == nil && f.Description == nil && f.RoomIDs == nil && f.Start == nil && f.End == nil &&
-		f.Timezone == nil && f.Attendees == nil && f.Reminders == nil && !f.DefaultReminders && f.Visibility == nil && f.TypeID == nil && f.Override == nil
+		f.Timezone == nil && f.Attendees == nil && f.Reminders == nil && !f.DefaultReminders && f.Visibility == nil && f.TypeID == nil && f.Custom == nil && f.Override == nil
 }
 
 // namesOnlyOrganizer is [Fields.namesOnlyOrganizer] for a series.

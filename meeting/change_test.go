@@ -74,3 +74,5 @@ func TestService_changesAMeetingThatOthersKeepMoving(t *testing.T) {
 		}
 	})
 }
+
+func (s *restless) CustomFields(context.Context) ([]*CustomField, error) { return nil, nil }

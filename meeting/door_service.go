@@ -204,7 +204,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 	slot := room.doorSlot(length, at)
 	f := Fields{
 		Title: &title, RoomIDs: &[]int64{roomID}, Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)),
-		Timezone: &room.Zone, Reminders: &[]Reminder{},
+		Timezone: &room.Zone, Reminders: &[]Reminder{}, Unasked: true,
 	}
 	known, err := s.lookUp(ctx, &f, nil)
 	if err != nil {

@@ -66,10 +66,16 @@ func (e *StateError) Error() string {
 type InUseError struct {
 	What  string
 	Until time.Time // zero: no end
+	Count int64     // of meetings that use it; 0: not counted
 }
 
 func (e *InUseError) Error() string {
-	if e.Until.IsZero() {
+	switch {
+	case e.Count == 1:
+		return e.What + " is in use by 1 meeting"
+	case e.Count > 0:
+		return fmt.Sprintf("%s is in use by %d meetings", e.What, e.Count)
+	case e.Until.IsZero():
 		return e.What + " is in use"
 	}
 	return fmt.Sprintf("%s is in use until %s", e.What, e.Until.Format(time.RFC3339))

@@ -22,21 +22,22 @@ import (
 type fakeStore struct {
 	fakeRules
 	fakeWaits
-	mu       sync.Mutex
-	sites    map[int64]*Site
-	rooms    map[int64]*Room
-	types    map[int64]*Type
-	meetings map[ID]*Meeting
-	series   map[int64]*Series
-	history  map[ID][]Entry
-	notices  []Notice
-	zones    []ZoneRules
-	lookUps  int // of what is taken
-	last     int64
+	mu           sync.Mutex
+	sites        map[int64]*Site
+	rooms        map[int64]*Room
+	types        map[int64]*Type
+	customFields map[int64]*CustomField
+	meetings     map[ID]*Meeting
+	series       map[int64]*Series
+	history      map[ID][]Entry
+	notices      []Notice
+	zones        []ZoneRules
+	lookUps      int // of what is taken
+	last         int64
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, types: map[int64]*Type{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, types: map[int64]*Type{}, customFields: map[int64]*CustomField{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
 func (s *fakeStore) LastChange(context.Context, ID) (*PastChange, error) { return nil, ErrNotFound }

@@ -150,32 +150,33 @@ const (
 
 // Facts are the data for the text of a notice, as of the time when it was created.
 type Facts struct {
-	MeetingID   ID         `json:"meeting_id"`
-	Title       string     `json:"title"`
-	Description string     `json:"description,omitempty"`
-	Start       time.Time  `json:"start"`
-	End         time.Time  `json:"end"`
-	Timezone    string     `json:"timezone"` // of the rooms, for recipients without one
-	Rooms       []string   `json:"rooms"`
-	Organizer   Contact    `json:"organizer"`
-	Attendees   []Contact  `json:"attendees,omitempty"`
-	Sequence    int64      `json:"sequence"`              // iCalendar SEQUENCE
-	Before      Anchor     `json:"before,omitempty"`      // of a reminder: start or end
-	Offset      int64      `json:"offset,omitempty"`      // of a reminder, in seconds
-	Decision    Status     `json:"decision,omitempty"`    // confirmed or rejected
-	Reason      string     `json:"reason,omitempty"`      // "timeout", or the reason of a cancellation
-	Comment     string     `json:"comment,omitempty"`     // of the approver
-	Deadline    *time.Time `json:"deadline,omitempty"`    // of an approval request
-	CheckInBy   *time.Time `json:"check_in_by,omitempty"` // of a reminder: when the check-in window ends
-	NoShows     int        `json:"no_shows,omitempty"`    // of a release: consecutive no-shows of the series
-	BookedBy    string     `json:"booked_by,omitempty"`   // of an invitation or a request: name of the user who booked for the organizer
-	Handover    bool       `json:"handover,omitempty"`    // of an invitation: the recipient has become the organizer
-	By          string     `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
-	ByFor       []string   `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
-	Request     *Requested `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
-	Move        *Placement `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
-	WaitID      int64      `json:"wait_id,omitempty"`     // of an offer from the waiting list
-	LinkSeed    string     `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
+	MeetingID   ID          `json:"meeting_id"`
+	Title       string      `json:"title"`
+	Description string      `json:"description,omitempty"`
+	Start       time.Time   `json:"start"`
+	End         time.Time   `json:"end"`
+	Timezone    string      `json:"timezone"` // of the rooms, for recipients without one
+	Rooms       []string    `json:"rooms"`
+	Fields      []FieldFact `json:"fields,omitempty"` // custom fields for mails
+	Organizer   Contact     `json:"organizer"`
+	Attendees   []Contact   `json:"attendees,omitempty"`
+	Sequence    int64       `json:"sequence"`              // iCalendar SEQUENCE
+	Before      Anchor      `json:"before,omitempty"`      // of a reminder: start or end
+	Offset      int64       `json:"offset,omitempty"`      // of a reminder, in seconds
+	Decision    Status      `json:"decision,omitempty"`    // confirmed or rejected
+	Reason      string      `json:"reason,omitempty"`      // "timeout", or the reason of a cancellation
+	Comment     string      `json:"comment,omitempty"`     // of the approver
+	Deadline    *time.Time  `json:"deadline,omitempty"`    // of an approval request
+	CheckInBy   *time.Time  `json:"check_in_by,omitempty"` // of a reminder: when the check-in window ends
+	NoShows     int         `json:"no_shows,omitempty"`    // of a release: consecutive no-shows of the series
+	BookedBy    string      `json:"booked_by,omitempty"`   // of an invitation or a request: name of the user who booked for the organizer
+	Handover    bool        `json:"handover,omitempty"`    // of an invitation: the recipient has become the organizer
+	By          string      `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
+	ByFor       []string    `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
+	Request     *Requested  `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
+	Move        *Placement  `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
+	WaitID      int64       `json:"wait_id,omitempty"`     // of an offer from the waiting list
+	LinkSeed    string      `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
 
 	Reply *Reply `json:"reply,omitempty"` // of an answer to an invitation
 

@@ -52,6 +52,7 @@ type Meeting struct {
 	DefaultReminders bool       // Reminders follow the installation's defaults
 	Visibility       Visibility
 	TypeID           int64 // 0: an ordinary meeting
+	Custom           []FieldValue
 	Status           Status
 	Approval         Approval
 	Request          *Request // pending request; nil: none

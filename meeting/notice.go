@@ -110,6 +110,7 @@ func (m *Meeting) facts(by Actor) Facts {
 		Organizer:   Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
 		Sequence:    m.revision(),
 		BookedBy:    m.bookedBy,
+		Fields:      mailed(m.Custom),
 	}
 	if by.Kind == ActorUser {
 		f.By = by.Name

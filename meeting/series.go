@@ -29,8 +29,9 @@ type Series struct {
 	Reminders        []Reminder // ignored if DefaultReminders
 	DefaultReminders bool
 	Visibility       Visibility
-	TypeID           int64      // 0: none
-	CancelledAt      time.Time  // when the whole series was canceled; zero: not canceled
+	TypeID           int64     // 0: none
+	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
+	Custom           []FieldValue
 	Foreign          OriginKind // see [Meeting.Foreign]
 	Origin           *Origin    // of a new series, see [Meeting.Origin]; not read
 
@@ -68,7 +69,7 @@ func (s *Series) terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
 		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
-		Organizer: s.Organizer, Type: kind,
+		Organizer: s.Organizer, Type: kind, Custom: s.Custom,
 	}
 	if s.DefaultReminders {
 		t.Reminders = defaults
@@ -82,6 +83,7 @@ func (s *Series) take(t Terms, at time.Time) {
 	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
 	s.Attendees, s.Visibility = t.Attendees, t.Visibility
 	s.Organizer, s.TypeID = t.organizer(s.sample()), t.Type.id()
+	s.Custom = t.Custom
 	s.Reminders, s.DefaultReminders = t.Reminders, t.DefaultReminders
 	s.UpdatedAt = at
 }
@@ -91,7 +93,7 @@ func (s *Series) sample() *Meeting {
 	return &Meeting{
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
-		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID,
+		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID, Custom: s.Custom,
 		SeriesID: s.ID, Foreign: s.Foreign, bookedBy: s.bookedBy,
 	}
 }
@@ -100,7 +102,7 @@ func (s *Series) sample() *Meeting {
 func (s *Series) View(by Actor, rooms []*Room) *Series {
 	m := s.sample().View(by, rooms)
 	seen := *s
-	seen.Organizer, seen.TypeID = m.Organizer, m.TypeID
+	seen.Organizer, seen.TypeID, seen.Custom = m.Organizer, m.TypeID, m.Custom
 	seen.Title, seen.Description, seen.Attendees, seen.Reminders = m.Title, m.Description, m.Attendees, m.Reminders
 	return &seen
 }

@@ -154,7 +154,7 @@ func (e *revision) roomsOfAll(ctx context.Context, given []*Room) (map[int64]*Ro
 
 // sameAs reports whether the meeting equals the series' content for that date.
 func sameAs(m *Meeting, s *Series, d recurrence.Date) bool {
-	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility && m.Organizer.UserID == s.Organizer.UserID && m.TypeID == s.TypeID &&
+	return m.Title == s.Title && m.Description == s.Description && m.isAt(d, s) && m.Visibility == s.Visibility && m.Organizer.UserID == s.Organizer.UserID && m.TypeID == s.TypeID && sameValues(m.Custom, s.Custom) &&
 		slices.Equal(m.RoomIDs, s.RoomIDs) && slices.EqualFunc(m.Attendees, s.Attendees, Attendee.sameAddress) &&
 		m.DefaultReminders == s.DefaultReminders && SameReminders(m.Reminders, s.Reminders)
 }
@@ -183,6 +183,7 @@ func (e *revision) revised(m *Meeting, was, target *Series, before recurrence.Da
 	if m.TypeID == was.TypeID {
 		t.Type = e.types[target.TypeID]
 	}
+	t.Custom = followFields(m.Custom, was.Custom, target.Custom)
 	timed, placed := m.isAt(before, was), slices.Equal(m.RoomIDs, was.RoomIDs)
 	if m.leftBehind() { // it differs because the series has moved already
 		timed = timed || e.fields.Start != nil || e.fields.End != nil

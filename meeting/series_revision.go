@@ -314,7 +314,7 @@ func (e *revision) touched(was, target *Series) bool {
 	same := was.Title == target.Title && was.Description == target.Description && was.Timezone == target.Timezone &&
 		was.Start.Equal(target.Start) && was.End.Equal(target.End) && was.Rule.String() == target.Rule.String() &&
 		slices.Equal(was.ExDates, target.ExDates) && slices.Equal(was.RDates, target.RDates) && slices.Equal(was.RoomIDs, target.RoomIDs) &&
-		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility && was.Organizer.UserID == target.Organizer.UserID && was.TypeID == target.TypeID &&
+		slices.Equal(was.Attendees, target.Attendees) && was.Visibility == target.Visibility && was.Organizer.UserID == target.Organizer.UserID && was.TypeID == target.TypeID && sameValues(was.Custom, target.Custom) &&
 		was.DefaultReminders == target.DefaultReminders && SameReminders(was.Reminders, target.Reminders)
 	return !same
 }

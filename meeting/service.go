@@ -27,6 +27,7 @@ type Service struct {
 	now       func() time.Time
 	log       *slog.Logger
 	unknown   sync.Map // names of time zones that were logged
+	fields    knownFields
 }
 
 // Settings of the installation. They may change while the service runs.

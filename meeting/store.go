@@ -37,6 +37,12 @@ type Store interface {
 	UpdateType(ctx context.Context, id int64, fn func(*Type) error) (*Type, error)
 	DeleteType(ctx context.Context, id int64, fn func(*Type) error) error // [*InUseError] if a meeting has it
 
+	CreateCustomField(ctx context.Context, c *CustomField) error // a fault of name if it is taken
+	CustomField(ctx context.Context, id int64) (*CustomField, error)
+	CustomFields(ctx context.Context) ([]*CustomField, error) // by position and label
+	UpdateCustomField(ctx context.Context, id int64, fn func(*CustomField) error) (*CustomField, error)
+	DeleteCustomField(ctx context.Context, id int64, fn func(*CustomField) error) error // [*InUseError] if a meeting has a value of it
+
 	CreateRooms(ctx context.Context, rooms []*Room) error    // all or none; sets their IDs
 	Rooms(ctx context.Context, ids []int64) ([]*Room, error) // in the order of ids, without unknown ones
 	// UpdateRoom also updates the check-in of the room's coming meetings.

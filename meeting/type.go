@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -68,18 +67,7 @@ func (f *TypeFields) apply(t *Type) error {
 		found.Add("name", "required", "is required")
 	}
 	if f.Names != nil {
-		t.Names = map[string]string{}
-		for _, language := range slices.Sorted(maps.Keys(*f.Names)) {
-			location := "names." + language
-			if !slices.Contains(Languages, language) {
-				found.Add("names", "unknown_value", "must only have the languages %s", strings.Join(Languages, ", "))
-				break
-			}
-			if name := strings.TrimSpace((*f.Names)[language]); name != "" {
-				t.Names[language] = name
-				checkName(&found, location, name, maxTitle)
-			}
-		}
+		t.Names = translations(&found, "names", *f.Names)
 	}
 	set(&t.Color, f.Color)
 	if !slices.Contains(Colors, t.Color) {

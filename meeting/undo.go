@@ -292,9 +292,13 @@ func (m *Meeting) restored(before *Meeting, by Actor, at time.Time) *Meeting {
 	for i, id := range r.RoomIDs {
 		rooms[i] = &Room{Room: policy.Room{ID: id}}
 	}
+	var kind *Type
+	if r.TypeID != 0 {
+		kind = &Type{ID: r.TypeID}
+	}
 	changes := m.compare(Terms{
 		Title: r.Title, Description: r.Description, Slot: r.Slot, Timezone: r.Timezone, Rooms: rooms, Attendees: r.Attendees,
-		Reminders: r.Reminders, DefaultReminders: r.DefaultReminders, Visibility: r.Visibility,
+		Reminders: r.Reminders, DefaultReminders: r.DefaultReminders, Visibility: r.Visibility, Type: kind, Custom: r.Custom, Organizer: r.Organizer,
 	})
 	action := ActionChanged
 	if m.Status != r.Status {

@@ -74,6 +74,7 @@ type Wished struct {
 	Reminders          []Reminder
 	DefaultReminders   bool
 	Visibility         Visibility
+	Custom             []FieldValue
 }
 
 // wished returns the meeting for terms that could not be booked.
@@ -81,7 +82,7 @@ func wished(t Terms) Wished {
 	w := Wished{
 		Title: t.Title, Description: t.Description, Slot: t.Slot, Timezone: t.Timezone,
 		RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms), Attendees: persons(t.Attendees),
-		DefaultReminders: t.DefaultReminders, Visibility: t.Visibility,
+		DefaultReminders: t.DefaultReminders, Visibility: t.Visibility, Custom: t.Custom,
 	}
 	if !t.DefaultReminders {
 		w.Reminders = t.Reminders
@@ -93,7 +94,7 @@ func wished(t Terms) Wished {
 func (w Wished) fields() Fields {
 	f := Fields{
 		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: new(clock.At(w.Slot.Start)), End: new(clock.At(w.Slot.End)),
-		Timezone: &w.Timezone, Attendees: &w.Attendees, Visibility: &w.Visibility,
+		Timezone: &w.Timezone, Attendees: &w.Attendees, Visibility: &w.Visibility, kept: w.Custom, Unasked: true,
 	}
 	if !w.DefaultReminders {
 		f.Reminders = &w.Reminders

@@ -167,6 +167,7 @@ func (a *affair) furnish(t *testing.T) {
 		"policy": with{"quota": with{"per": "week", "count": 3}, "min_duration": "15m", "max_duration": "8h", "step": "15m",
 			"opening_hours": []any{with{"days": []string{"MO"}, "from": "08:00", "to": "20:00"}}},
 	})
+	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/custom-fields", with{"name": "project", "label": "Project", "labels": with{"de": "Projekt"}}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/types", with{"name": "Exam", "names": with{"de": "Prüfung"}}, nil)
 	a.vera.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": a.admin.User.ID}}, nil)
 	for _, c := range []*testenv.Client{a.admin, a.vera, a.alice} {

@@ -359,23 +359,24 @@ type wantPart struct {
 
 // wishPart is a [meeting.Wished] in the column wish.
 type wishPart struct {
-	Title            string         `json:"title"`
-	Description      string         `json:"description,omitempty"`
-	Start            time.Time      `json:"start"`
-	End              time.Time      `json:"end"`
-	Timezone         string         `json:"timezone"`
-	RoomIDs          []int64        `json:"room_ids"`
-	RoomNames        []string       `json:"room_names"`
-	Attendees        []attendeePart `json:"attendees,omitempty"`
-	Reminders        []reminderPart `json:"reminders,omitempty"`
-	DefaultReminders bool           `json:"default_reminders,omitempty"`
-	Visibility       string         `json:"visibility"`
+	Title            string               `json:"title"`
+	Description      string               `json:"description,omitempty"`
+	Start            time.Time            `json:"start"`
+	End              time.Time            `json:"end"`
+	Timezone         string               `json:"timezone"`
+	RoomIDs          []int64              `json:"room_ids"`
+	RoomNames        []string             `json:"room_names"`
+	Attendees        []attendeePart       `json:"attendees,omitempty"`
+	Reminders        []reminderPart       `json:"reminders,omitempty"`
+	DefaultReminders bool                 `json:"default_reminders,omitempty"`
+	Visibility       string               `json:"visibility"`
+	Fields           []meeting.FieldValue `json:"fields,omitempty"`
 }
 
 func wishOf(w meeting.Wished) wishPart {
 	p := wishPart{
 		Title: w.Title, Description: w.Description, Start: micro(w.Slot.Start), End: micro(w.Slot.End), Timezone: w.Timezone,
-		RoomIDs: w.RoomIDs, RoomNames: w.RoomNames, DefaultReminders: w.DefaultReminders, Visibility: string(w.Visibility),
+		RoomIDs: w.RoomIDs, RoomNames: w.RoomNames, DefaultReminders: w.DefaultReminders, Visibility: string(w.Visibility), Fields: w.Custom,
 	}
 	for _, a := range w.Attendees {
 		p.Attendees = append(p.Attendees, partOfAttendee(meeting.Attendee{Person: a}))
@@ -390,7 +391,7 @@ func (p wishPart) wished() meeting.Wished {
 	w := meeting.Wished{
 		Title: p.Title, Description: p.Description, Slot: clock.Slot{Start: p.Start, End: p.End}, Timezone: p.Timezone,
 		RoomIDs: p.RoomIDs, RoomNames: p.RoomNames, DefaultReminders: p.DefaultReminders, Visibility: meeting.Visibility(p.Visibility),
-		Attendees: []meeting.Person{},
+		Attendees: []meeting.Person{}, Custom: p.Fields,
 	}
 	for _, a := range p.Attendees {
 		w.Attendees = append(w.Attendees, a.attendee().Person)

@@ -269,8 +269,8 @@ func TestMeetings(t *testing.T) {
 			"level": nil, "approvers": nil, "agreed": []any{}, "escalated_at": nil, "on_timeout": nil, "decided_for": []any{}},
 		"pending_change": nil,
 		"check_in":       object{"required": false, "opens_at": "2027-02-10T08:45:00Z", "until": nil},
-		"type_id":        nil,
-		"series_id":      nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,
+		"type_id":        nil, "fields": object{},
+		"series_id": nil, "original_start": nil, "checked_in_at": nil, "started_at": nil, "ended_at": nil,
 		"schedule_version": 1., "version": 1., "created_at": "2027-02-10T08:00:00Z", "updated_at": "2027-02-10T08:00:00Z",
 	}
 	for _, as := range []int{ann, bob} {

@@ -30,6 +30,7 @@ type Meeting struct {
 	DefaultReminders bool           `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
 	Visibility       string         `json:"visibility" enum:"public,private"`
 	TypeID           *int64         `json:"type_id" doc:"Meeting type; null for an ordinary meeting"`
+	Fields           map[string]any `json:"fields" nullable:"false" doc:"Values of custom fields by name: texts, numbers and booleans. Values for the organizer are left out unless you may change the meeting"`
 	Status           string         `json:"status" enum:"pending,confirmed,in_progress,ended,rejected,cancelled,released" doc:"Current status"`
 	Approval         Approval       `json:"approval"`
 	PendingChange    *PendingChange `json:"pending_change" doc:"Requested new time or rooms, waiting for approval; until then the meeting keeps its own. null if no change is pending"`
@@ -155,6 +156,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		DefaultReminders: m.DefaultReminders,
 		Visibility:       string(m.Visibility),
 		TypeID:           number(m.TypeID),
+		Fields:           fieldsOf(m.Custom),
 		Status:           string(m.Status),
 		Origin:           originOf(m.Origin),
 		Approval:         approvalOf(m),
@@ -261,6 +263,7 @@ type MeetingPatch struct {
 	Reminders      Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility     Field[string]          `json:"visibility,omitempty" enum:"public,private"`
 	TypeID         Field[int64]           `json:"type_id,omitempty" doc:"Active meeting type; null for an ordinary meeting"`
+	Fields         Field[map[string]any]  `json:"fields,omitempty" doc:"Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values"`
 	OrganizerID    Field[int64]           `json:"organizer_id,omitempty" doc:"User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you"`
 	OrganizerEmail Field[string]          `json:"organizer_email,omitempty" doc:"Email address of that user, instead of organizer_id"`
 	Override       *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
@@ -326,6 +329,7 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 		f.Override = &meeting.Override{Reason: p.Override.Reason}
 	}
 	f.Organizer, f.TypeID = p.organizer(&d), p.TypeID.ptr()
+	f.Custom = p.Fields.ptr()
 	f.Faults = d.faults
 	return f
 }

@@ -43,6 +43,7 @@ func Register(api huma.API, d Deps) {
 	h.registerSites(api)
 	h.registerRooms(api)
 	h.registerTypes(api)
+	h.registerCustomFields(api)
 	h.registerBlackouts(api)
 	h.registerMeetings(api)
 	h.registerSeries(api)

@@ -16,29 +16,30 @@ import (
 
 // Series is a recurring meeting: a rule, and what all its dates have in common.
 type Series struct {
-	ID               int64      `json:"id" doc:"ID of the series; 0 in a preview"`
-	PreviousID       *int64     `json:"previous_id" doc:"ID of the series from which this one was split"`
-	RRule            string     `json:"rrule" doc:"RFC 5545 recurrence rule" example:"FREQ=WEEKLY;COUNT=10"`
-	Timezone         string     `json:"timezone" doc:"IANA time zone name; the rule repeats in local time there"`
-	DTStart          string     `json:"dtstart" doc:"Start of the first date, as local time in timezone" example:"2027-02-10T09:00:00"`
-	DTEnd            string     `json:"dtend" doc:"End of the first date, as local time in timezone" example:"2027-02-10T10:00:00"`
-	Start            time.Time  `json:"start" doc:"Start of the first date"`
-	ExDates          []string   `json:"exdates" nullable:"false" doc:"Excluded dates, as local time in timezone; a date without a time excludes the whole day"`
-	RDates           []string   `json:"rdates" nullable:"false" doc:"Additional dates, as local time in timezone; a date without a time uses the time of day of the start"`
-	RoomIDs          []int64    `json:"room_ids" nullable:"false"`
-	Rooms            []RoomRef  `json:"rooms" nullable:"false"`
-	Title            string     `json:"title" doc:"Title; Busy if the series is private and you may not see it"`
-	Description      string     `json:"description"`
-	Organizer        Organizer  `json:"organizer"`
-	Attendees        []Attendee `json:"attendees" nullable:"false"`
-	Reminders        []Reminder `json:"reminders" nullable:"false"`
-	DefaultReminders bool       `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
-	Visibility       string     `json:"visibility" enum:"public,private"`
-	TypeID           *int64     `json:"type_id" doc:"Meeting type; null for ordinary meetings"`
-	CancelledAt      *time.Time `json:"cancelled_at" nullable:"true" doc:"When the whole series was cancelled"`
-	Version          int64      `json:"version"`
-	CreatedAt        time.Time  `json:"created_at"`
-	UpdatedAt        time.Time  `json:"updated_at"`
+	ID               int64          `json:"id" doc:"ID of the series; 0 in a preview"`
+	PreviousID       *int64         `json:"previous_id" doc:"ID of the series from which this one was split"`
+	RRule            string         `json:"rrule" doc:"RFC 5545 recurrence rule" example:"FREQ=WEEKLY;COUNT=10"`
+	Timezone         string         `json:"timezone" doc:"IANA time zone name; the rule repeats in local time there"`
+	DTStart          string         `json:"dtstart" doc:"Start of the first date, as local time in timezone" example:"2027-02-10T09:00:00"`
+	DTEnd            string         `json:"dtend" doc:"End of the first date, as local time in timezone" example:"2027-02-10T10:00:00"`
+	Start            time.Time      `json:"start" doc:"Start of the first date"`
+	ExDates          []string       `json:"exdates" nullable:"false" doc:"Excluded dates, as local time in timezone; a date without a time excludes the whole day"`
+	RDates           []string       `json:"rdates" nullable:"false" doc:"Additional dates, as local time in timezone; a date without a time uses the time of day of the start"`
+	RoomIDs          []int64        `json:"room_ids" nullable:"false"`
+	Rooms            []RoomRef      `json:"rooms" nullable:"false"`
+	Title            string         `json:"title" doc:"Title; Busy if the series is private and you may not see it"`
+	Description      string         `json:"description"`
+	Organizer        Organizer      `json:"organizer"`
+	Attendees        []Attendee     `json:"attendees" nullable:"false"`
+	Reminders        []Reminder     `json:"reminders" nullable:"false"`
+	DefaultReminders bool           `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
+	Visibility       string         `json:"visibility" enum:"public,private"`
+	TypeID           *int64         `json:"type_id" doc:"Meeting type; null for ordinary meetings"`
+	Fields           map[string]any `json:"fields" nullable:"false" doc:"Values of custom fields by name"`
+	CancelledAt      *time.Time     `json:"cancelled_at" nullable:"true" doc:"When the whole series was cancelled"`
+	Version          int64          `json:"version"`
+	CreatedAt        time.Time      `json:"created_at"`
+	UpdatedAt        time.Time      `json:"updated_at"`
 }
 
 // SeriesState is a series with the state of its occurrences.
@@ -118,7 +119,7 @@ func seriesOf(s *meeting.Series) Series {
 		Title: s.Title, Description: s.Description,
 		Organizer: Organizer{ID: s.Organizer.UserID, Name: s.Organizer.Name, Email: s.Organizer.Email},
 		Attendees: list(s.Attendees, attendeeOf), Reminders: list(s.Reminders, reminderOf), DefaultReminders: s.DefaultReminders,
-		Visibility: string(s.Visibility), TypeID: number(s.TypeID), CancelledAt: instant(s.CancelledAt),
+		Visibility: string(s.Visibility), TypeID: number(s.TypeID), Fields: fieldsOf(s.Custom), CancelledAt: instant(s.CancelledAt),
 		Version: s.Version, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
 	}
 }

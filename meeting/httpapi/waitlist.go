@@ -90,6 +90,7 @@ type WaitInput struct {
 	Attendees   Field[[]AttendeeInput] `json:"attendees,omitempty" doc:"At most 500 attendees, who are invited once the meeting is booked"`
 	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
+	Fields      Field[map[string]any]  `json:"fields,omitempty" doc:"Values of custom fields by name"`
 	Until       Field[string]          `json:"until,omitempty" doc:"When to leave the waiting list; defaults to the start of the meeting if omitted or null" example:"2027-02-09T18:00:00Z"`
 }
 
@@ -102,7 +103,7 @@ func (WaitInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 func (in WaitInput) patch() MeetingPatch {
 	return MeetingPatch{
 		RoomIDs: in.RoomIDs, Title: in.Title, Description: in.Description, Start: in.Start, End: in.End, Timezone: in.Timezone,
-		Attendees: in.Attendees, Reminders: in.Reminders, Visibility: in.Visibility,
+		Attendees: in.Attendees, Reminders: in.Reminders, Visibility: in.Visibility, Fields: in.Fields,
 	}
 }
 

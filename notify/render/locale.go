@@ -24,7 +24,7 @@ func required() []string {
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
 		"label-move", "label-dates", "dates-count", "dates-last", "rule", "meeting", "for-dates", "approve", "reject", "check-in", "label-check-in-by",
-		"accept", "maybe", "decline", "take-offer", "choose-password",
+		"accept", "maybe", "decline", "take-offer", "choose-password", "yes", "no",
 	}
 	for _, v := range variants {
 		for _, part := range []string{"tag", "subject", "headline", "lead", "sms"} {
@@ -37,6 +37,12 @@ func required() []string {
 type locale struct {
 	tag       language.Tag
 	templates *template.Template
+}
+
+// language of the texts, such as en.
+func (l *locale) language() string {
+	base, _ := l.tag.Base()
+	return base.String()
 }
 
 // locales are the available languages. English is the first and the fallback.

@@ -146,6 +146,9 @@ func scenarios() []scenario {
 		waits := func(f *notify.Facts) { // there is no meeting, and nobody was invited
 			f.MeetingID, f.Organizer, f.Attendees, f.Description, f.Sequence = 0, notify.Contact{}, nil, "", 0
 		}
+		add("invitation-fields", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) {
+			f.Fields = []meeting.FieldFact{{Label: "Cost center", Labels: map[string]string{"de": "Kostenstelle", "zh": "成本中心"}, Value: "4711"}, {Label: "Seats", Value: 12.5}, {Label: "Catering", Value: true}}
+		})
 		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline, f.WaitID = new(start.Add(-22*time.Hour)), 6 })
 		add("waitlist-booked", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "confirmed" })
 		add("waitlist-booked-pending", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "pending" })

@@ -243,7 +243,25 @@ func (v *view) fields() []field {
 	case string(notify.Invitation), string(notify.Change), string(notify.ApprovalRequest), string(notify.Escalation):
 		add("description", lines(v.facts.Description, maxDescription)...)
 	}
+	for _, f := range v.facts.Fields {
+		fs = append(fs, field{line(cmp.Or(f.Labels[v.locale.language()], f.Label)), []string{v.value(f.Value)}})
+	}
 	return fs
+}
+
+// value is that of a custom field in words.
+func (v *view) value(of any) string {
+	switch x := of.(type) {
+	case bool:
+		if x {
+			return v.locale.must("yes", v)
+		}
+		return v.locale.must("no", v)
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	default:
+		return line(fmt.Sprint(x))
+	}
 }
 
 func (v *view) slot(in *time.Location) []string {

@@ -1,4 +1,5 @@
 import type { Meeting, Series } from '../lib/api/client'
+import type { Value } from '../lib/customFields.svelte'
 import type { Address } from './addresses'
 import type { Choice } from './reminders'
 import type { Rule } from './rule'
@@ -40,6 +41,8 @@ export interface Fields {
   end: string
   /** The meeting type; 0 for none. */
   type: number
+  /** Values of custom fields, by name. */
+  custom: Record<string, Value>
   /** The user for whom to book; nobody for oneself. */
   organizer: Person[]
   attendees: Person[]

@@ -1,4 +1,5 @@
 import type { Meeting, Series } from '../lib/api/client'
+import type { Value } from '../lib/customFields.svelte'
 import { session } from '../lib/session.svelte'
 import { addMinutes, instantOf, wallOf } from '../lib/zone'
 import type { Draft } from './draft'
@@ -22,6 +23,8 @@ export function duplicate(m: Meeting, zone: string, series?: Series, now = new D
       title: m.title,
       rooms: [...m.room_ids],
       description: m.description,
+      type: m.type_id ?? 0,
+      custom: m.fields as Record<string, Value>,
       private: m.visibility === 'private',
       attendees: m.attendees.filter((a) => a.user_id !== session.user?.id).map(({ email, name, phone }) => ({ email, name, phone })),
       reminders: fromAPI(m.reminders, !m.default_reminders),

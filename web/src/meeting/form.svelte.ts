@@ -1,6 +1,7 @@
 import { untrack } from 'svelte'
 import { filters } from '../day/filters.svelte'
 import type { Meeting, SeriesResult } from '../lib/api/client'
+import { customFields, type Value } from '../lib/customFields.svelte'
 import { rooms } from '../lib/rooms.svelte'
 import { addDays, addMinutes, instantOf, minutesBetween, today, wallOf } from '../lib/zone'
 import type { Draft, Fields } from './draft'
@@ -150,12 +151,20 @@ function bodyOf(v: Fields) {
     timezone: zoneOf(v.rooms[0]),
     description: v.description,
     type_id: v.type || null,
+    fields: customOf(v),
     organizer_email: v.organizer[0]?.email || undefined,
     attendees: v.attendees.map(({ email, name, phone }) => ({ email: email || undefined, name: name || undefined, phone: phone || undefined })),
     reminders: toAPI(v.reminders),
     visibility: (v.private ? 'private' : 'public') as 'private' | 'public',
     ...(v.override ? { override: { reason: v.overrideReason.trim() } } : {}),
   }
+}
+
+/** The values of the custom fields that the rooms ask for; null clears one. */
+function customOf(v: Fields): Record<string, Value> | undefined {
+  const asked = customFields.asked(v.rooms.flatMap((id) => rooms.byID.get(id) ?? []))
+  if (!asked.length) return undefined
+  return Object.fromEntries(asked.map(({ name }) => [name, v.custom[name] === '' ? null : (v.custom[name] ?? null)]))
 }
 
 function initial(draft: Draft): Fields {
@@ -181,6 +190,7 @@ function initial(draft: Draft): Fields {
     endDate: end.slice(0, 10),
     end: end.slice(11, 16),
     type: of?.type_id ?? 0,
+    custom: { ...(of?.fields as Record<string, Value> | undefined) },
     organizer: of ? [{ email: of.organizer.email, name: of.organizer.name }] : [],
     attendees: (of?.attendees ?? []).map(({ email, name, phone }) => ({ email, name, phone })),
     typing: '',

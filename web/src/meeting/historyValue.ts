@@ -1,3 +1,4 @@
+import { inWords } from '../lib/customFields.svelte'
 import { seconds } from '../lib/duration'
 import * as f from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
@@ -12,6 +13,7 @@ const word = (of: Record<string, string>, key: string) => of[key] ?? key
 /** Returns the value of a field in the history, in words if possible, with times in the zone. */
 export function valueOf(field: string, v: unknown, zone: string): string {
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return nothing
+  if (/^(organizer_)?fields\./.test(field)) return inWords(v)
   switch (field) {
     case 'status':
       return word(i18n.t.status, String(v))

@@ -4,7 +4,7 @@ import { faultsOf, fields, type Found } from './faults'
 import type { Form } from './form.svelte'
 import type { SeriesPreview } from './seriesPreview.svelte'
 
-const nothing: Found = { byField: {}, byPerson: {} }
+const nothing: Found = { byField: {}, byPerson: {}, byCustom: {} }
 
 /** Why the form could not be saved, without the errors that the user has edited since. */
 export class Refusal {
@@ -25,6 +25,7 @@ export class Refusal {
       end: endWall + f.rooms,
       time: startWall + endWall,
       rooms: String(f.rooms),
+      custom: JSON.stringify([f.custom, f.rooms]),
       rrule: JSON.stringify([f.rule, f.text]),
       attendees: JSON.stringify(f.attendees),
       description: f.description,
@@ -53,6 +54,8 @@ export class Refusal {
   })
   /** Errors of single people, by index. */
   byPerson = $derived(this.#unchanged('attendees') ? this.#found.byPerson : {})
+  /** Errors of custom fields, by name. */
+  byCustom = $derived(this.#unchanged('custom') ? this.#found.byCustom : {})
   /** The remaining errors of the last rejected request, in the order of the form. */
   summary = $derived(
     ['', ...fields]
@@ -94,7 +97,7 @@ export class Refusal {
     this.#conflicts = single ? (this.problem?.conflicts ?? []) : []
     this.#stamped = { ...this.#stamps }
     if (!single && this.problem?.code === 'room_conflict') {
-      this.#found = { byField: { dates: [i18n.t.repeat.unsolved] }, byPerson: {} }
+      this.#found = { byField: { dates: [i18n.t.repeat.unsolved] }, byPerson: {}, byCustom: {} }
     } else if (!this.#conflicts.length) {
       this.#found = faultsOf(err, this.#form.zone)
     }

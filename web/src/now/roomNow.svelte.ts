@@ -8,8 +8,10 @@ import { rooms } from '../lib/rooms.svelte'
 import { session } from '../lib/session.svelte'
 import { filters } from '../day/filters.svelte'
 import { book, takeBack } from '../meeting/book'
+import { asksForFields } from '../meeting/faults'
 import { report } from '../meeting/undo'
 import { booking } from '../meeting/booking.svelte'
+import { wallOf } from '../lib/zone'
 import { myRooms } from '../find/myRooms.svelte'
 import { homeOf, ranked, reasonsFor, type Why } from '../find/rank'
 
@@ -93,11 +95,19 @@ class RoomNow {
           this.#booked(made)
           return
         } catch (err) {
+          if (asksForFields(err)) return this.#ask(o)
           if (!(err instanceof Problem) || (err.status !== 409 && err.status !== 422) || o === others.at(-1)) throw err
         }
       }
       await this.look()
     })
+  }
+
+  /** Opens the form, because only that asks for custom fields. */
+  #ask(o: Offer) {
+    const zone = rooms.zone(o.room)
+    this.close()
+    void booking.open({ roomID: o.room.id, start: wallOf(o.start, zone), end: wallOf(o.end, zone), fields: { title: i18n.t.now.meeting(session.user?.name ?? '') } })
   }
 
   #booked(made: Meeting) {

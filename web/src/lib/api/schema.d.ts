@@ -211,6 +211,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/custom-fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List custom fields of meetings, including inactive ones */
+        get: operations["list-custom-fields"];
+        put?: never;
+        /** Add a custom field */
+        post: operations["create-custom-field"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/custom-fields/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a custom field */
+        get: operations["get-custom-field"];
+        put?: never;
+        post?: never;
+        /** Delete a custom field that no meeting has a value of */
+        delete: operations["delete-custom-field"];
+        options?: never;
+        head?: never;
+        /** Change a custom field; values of meetings stay as they are */
+        patch: operations["update-custom-field"];
+        trace?: never;
+    };
     "/door": {
         parameters: {
             query?: never;
@@ -2562,6 +2599,10 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
+            /** @description Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Email address of that user, instead of organizer_id */
             organizer_email?: string | null;
             /**
@@ -2909,6 +2950,127 @@ export interface components {
             signed_in: boolean;
             /** @description The caller; omitted if not signed in */
             user?: components["schemas"]["UserBody"];
+        };
+        CustomField: {
+            /** @description Whether the field is asked for */
+            active: boolean;
+            /**
+             * @description Who sees values: everyone who sees the meeting, or its organizer and admins
+             * @enum {string}
+             */
+            audience: "everyone" | "organizer";
+            /** @description Allowed values of the kind choice */
+            choices: string[];
+            /** Format: date-time */
+            created_at: string;
+            help: string;
+            /** Format: int64 */
+            id: number;
+            /** @description Whether mails show the value */
+            in_mails: boolean;
+            /** @enum {string} */
+            kind: "text" | "number" | "choice" | "yes_no";
+            /**
+             * @description Name that people read
+             * @example Cost center
+             */
+            label: string;
+            /** @description Labels by language (en, de, zh), shown instead of label */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * @description Name in the field fields of meetings
+             * @example cost_center
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Fields are shown by rising position
+             */
+            position: number;
+            /** @description Whether bookings of the rooms need a value */
+            required: boolean;
+            /** @description Sites whose rooms ask for the field; all rooms if empty */
+            site_ids: number[];
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        CustomFieldInput: {
+            active?: boolean | null;
+            /**
+             * @description Cannot change; everyone by default
+             * @enum {string|null}
+             */
+            audience?: "everyone" | "organizer" | null;
+            /** @description At most 200, only of the kind choice */
+            choices?: string[] | null;
+            /** @description At most 1,000 characters */
+            help?: string | null;
+            /** @description Only if audience is everyone */
+            in_mails?: boolean | null;
+            /**
+             * @description Cannot change; text by default
+             * @enum {string|null}
+             */
+            kind?: "text" | "number" | "choice" | "yes_no" | null;
+            /** @description 1 to 200 characters */
+            label: string | null;
+            /** @description Labels by language: en, de, zh */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description 1 to 40 of a-z, 0-9 and _; cannot change
+             * @example cost_center
+             */
+            name: string | null;
+            /**
+             * Format: int64
+             * @description 0 to 10,000
+             */
+            position?: number | null;
+            required?: boolean | null;
+            site_ids?: number[] | null;
+        };
+        CustomFieldPatch: {
+            active?: boolean | null;
+            /**
+             * @description Cannot change; everyone by default
+             * @enum {string|null}
+             */
+            audience?: "everyone" | "organizer" | null;
+            /** @description At most 200, only of the kind choice */
+            choices?: string[] | null;
+            /** @description At most 1,000 characters */
+            help?: string | null;
+            /** @description Only if audience is everyone */
+            in_mails?: boolean | null;
+            /**
+             * @description Cannot change; text by default
+             * @enum {string|null}
+             */
+            kind?: "text" | "number" | "choice" | "yes_no" | null;
+            /** @description 1 to 200 characters */
+            label?: string | null;
+            /** @description Labels by language: en, de, zh */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description 1 to 40 of a-z, 0-9 and _; cannot change
+             * @example cost_center
+             */
+            name?: string | null;
+            /**
+             * Format: int64
+             * @description 0 to 10,000
+             */
+            position?: number | null;
+            required?: boolean | null;
+            site_ids?: number[] | null;
         };
         DateConflict: {
             /** Format: date-time */
@@ -3821,6 +3983,11 @@ export interface components {
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
+        ListingCustomField: {
+            items: components["schemas"]["CustomField"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         ListingDoorDevice: {
             items: components["schemas"]["DoorDevice"][];
             /** @description Cursor of the next page; null on the last page */
@@ -4052,6 +4219,10 @@ export interface components {
              * @description When the meeting was marked as ended
              */
             ended_at: string | null;
+            /** @description Values of custom fields by name: texts, numbers and booleans. Values for the organizer are left out unless you may change the meeting */
+            fields: {
+                [key: string]: unknown;
+            };
             /** Format: int64 */
             id: number;
             /** @description Organizer; empty if the meeting is private and you may not see it */
@@ -4163,6 +4334,10 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end?: string | null;
+            /** @description Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Email address of that user, instead of organizer_id */
             organizer_email?: string | null;
             /**
@@ -5297,6 +5472,10 @@ export interface components {
             dtstart: string;
             /** @description Excluded dates, as local time in timezone; a date without a time excludes the whole day */
             exdates: string[];
+            /** @description Values of custom fields by name */
+            fields: {
+                [key: string]: unknown;
+            };
             /**
              * Format: int64
              * @description ID of the series; 0 in a preview
@@ -5358,6 +5537,10 @@ export interface components {
              *     ]
              */
             exdates?: string[] | null;
+            /** @description Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site
              * @enum {string|null}
@@ -5422,6 +5605,10 @@ export interface components {
              *     ]
              */
             exdates?: string[] | null;
+            /** @description Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /** @description The original_start of the first date to change; only with following */
             from?: string;
             /**
@@ -5531,6 +5718,10 @@ export interface components {
             dtstart: string;
             /** @description Excluded dates, as local time in timezone; a date without a time excludes the whole day */
             exdates: string[];
+            /** @description Values of custom fields by name */
+            fields: {
+                [key: string]: unknown;
+            };
             /** @description Whether there were three or more consecutive no-shows */
             flagged: boolean;
             /**
@@ -6049,6 +6240,10 @@ export interface components {
              * @example 2027-02-10T10:00:00Z
              */
             end: string | null;
+            /** @description Values of custom fields by name */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
             /** @description 1 to 50 room IDs; either all rooms are booked or none */
@@ -6797,6 +6992,178 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    "list-custom-fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingCustomField"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-custom-field": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomFieldInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomField"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-custom-field": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomField"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-custom-field": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-custom-field": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomFieldPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomField"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     "get-door": {

@@ -23,6 +23,7 @@ export const groups: Group[] = [
       { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
       { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
+      { name: 'customFields', icon: 'text', load: () => import('./CustomFields.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
       { name: 'imports', icon: 'calendar', load: () => import('./imports/Imports.svelte') },

@@ -24,6 +24,7 @@ const de: typeof en = {
       blackouts: 'Sperrzeiten',
       types: 'Besprechungsarten',
       imports: 'Import',
+      customFields: 'Eigene Felder',
       tokens: 'API-Token',
     },
     zones: {

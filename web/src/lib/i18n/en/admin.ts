@@ -22,6 +22,7 @@ export default {
       blackouts: 'Blackouts',
       types: 'Meeting types',
       imports: 'Import',
+      customFields: 'Custom fields',
       tokens: 'API tokens',
     },
     zones: {

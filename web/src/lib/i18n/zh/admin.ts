@@ -24,6 +24,7 @@ const zh: typeof en = {
       blackouts: '停用时段',
       types: '会议类型',
       imports: '导入',
+      customFields: '自定义字段',
       tokens: 'API 令牌',
     },
     zones: {
