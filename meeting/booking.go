@@ -92,6 +92,9 @@ func (s *Service) Meeting(ctx context.Context, by Actor, id ID) (*Meeting, error
 	if err != nil {
 		return nil, err
 	}
+	if err := s.limitChanges(ctx, by, shown); err != nil {
+		return nil, err
+	}
 	shown.Origin, err = s.origin(ctx, by, m)
 	return shown, err
 }
@@ -158,6 +161,9 @@ func (s *Service) revise(m *Meeting, by Actor, ifMatch *int64, f Fields, conf Se
 		return err
 	}
 	violations := terms.violations(m, by, conf.Limits, c.at)
+	if terms.moves(m, c.at) {
+		violations = append(violations, m.lateChange(by, c.rooms, conf.Limits, c.at)...)
+	}
 	if len(violations) > 0 || f.Override != nil {
 		violations = append(violations, c.overQuota...)
 	}
@@ -186,6 +192,9 @@ func (s *Service) Cancel(ctx context.Context, by Actor, id ID, ifMatch *int64, r
 			return ErrForbidden
 		}
 		if err := checkVersion(ifMatch, m.Version); err != nil {
+			return err
+		}
+		if err := (&Terms{}).accept(m.lateChange(by, c.rooms, s.conf().Limits, c.at), nil); err != nil {
 			return err
 		}
 		if err := m.Cancel(reason, by, c.at); err != nil {
@@ -351,6 +360,11 @@ func (s *Service) preparing(by Actor, f *Fields) prepare {
 		}
 		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // no other field needs another approval
 			return c, nil
+		}
+		if !by.mayChangeLate() {
+			if c.rooms, err = s.rooms(ctx, m.RoomIDs); err != nil {
+				return c, err
+			}
 		}
 		if c.plan, err = s.planApproval(ctx, by, pick(c.known.rooms, f.roomIDs(m))); err != nil {
 			return c, err

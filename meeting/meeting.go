@@ -70,6 +70,8 @@ type Meeting struct {
 
 	Foreign OriginKind // how it came from a calendar program that goes on changing it; empty: it did not
 
+	ChangeUntil time.Time // until when the reader may move or cancel it; zero: nothing limits them, or it was not asked. Not stored
+
 	Origin *Origin // the event of another calendar that it comes from; nil: none, or not read
 
 	CheckIn                         CheckInWindow

@@ -102,6 +102,7 @@ type RoomFields struct {
 	Step         *time.Duration // 0: none
 	MinNotice    *time.Duration
 	MaxAdvance   *time.Duration // 0: the installation's
+	LastChange   *time.Duration // 0: the installation's
 	BufferBefore *time.Duration
 	BufferAfter  *time.Duration
 	Quota        *policy.Quota // the zero Quota: none
@@ -283,6 +284,7 @@ func (f *RoomFields) policy(p *policy.Policy, found *fault.List) {
 	}
 	setSpan(found, &p.MinNotice, f.MinNotice, "policy.min_notice", maxSpan)
 	setSpan(found, &p.MaxAdvance, f.MaxAdvance, "policy.max_advance", 100*maxSpan)
+	setSpan(found, &p.LastChange, f.LastChange, "policy.last_change", maxSpan)
 	setSpan(found, &p.BufferBefore, f.BufferBefore, "policy.buffer_before", maxBuffer)
 	setSpan(found, &p.BufferAfter, f.BufferAfter, "policy.buffer_after", maxBuffer)
 	if p.MaxDuration > 0 && p.MinDuration > p.MaxDuration {

@@ -30,6 +30,9 @@ func (s *Service) UpdateSeries(ctx context.Context, by Actor, id int64, ifMatch 
 		if err := e.plan(ctx); err != nil {
 			return nil, nil, err
 		}
+		if err := e.checkLastChange(ctx); err != nil {
+			return nil, nil, err
+		}
 		e.change.undoableBy(by, e.conf.Undo, e.at)
 		return e.change, e.dates, nil
 	})
@@ -46,7 +49,9 @@ func (s *Service) PreviewUpdate(ctx context.Context, by Actor, id int64, ifMatch
 	if err != nil {
 		return nil, err
 	}
-	err = e.plan(ctx)
+	if err = e.plan(ctx); err == nil {
+		err = e.checkLastChange(ctx)
+	}
 	_, taken := errors.AsType[*SeriesConflictError](err)
 	switch {
 	case errors.Is(err, errUnchanged):
@@ -73,6 +78,9 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 			return nil, nil, err
 		}
 		c, dates, err := e.cancel(reason)
+		if err == nil {
+			err = e.checkLastChange(ctx)
+		}
 		if err == nil {
 			c.undoableBy(by, e.conf.Undo, e.at)
 		}

@@ -116,6 +116,7 @@ type WaitingList struct {
 type BookingLimits struct {
 	MaxDuration    time.Duration `yaml:"max_duration"`
 	MaxAdvance     time.Duration `yaml:"max_advance"`
+	LastChange     time.Duration `yaml:"last_change"` // before the start, for moving and canceling by members; 0: no limit
 	MaxOccurrences int           `yaml:"max_occurrences"`
 	MaxInvitations int           `yaml:"max_invitations"` // attendees times dates of one series
 	MaxRoomDates   int           `yaml:"max_room_dates"`  // rooms times dates of one series

@@ -24,7 +24,7 @@ func (c Booking) Settings() *meeting.Settings {
 		Offer:           c.WaitingList.Offer,
 		Undo:            c.Undo,
 		Limits: policy.Limits{
-			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, MaxOccurrences: c.Limits.MaxOccurrences,
+			MaxDuration: c.Limits.MaxDuration, MaxAdvance: c.Limits.MaxAdvance, LastChange: c.Limits.LastChange, MaxOccurrences: c.Limits.MaxOccurrences,
 			MaxInvitations: c.Limits.MaxInvitations, MaxRoomDates: c.Limits.MaxRoomDates, MaxWaits: c.Limits.MaxWaits,
 			Person: policy.PersonLimits{Ahead: c.Limits.PersonAhead, Rooms: c.Limits.PersonRooms},
 		},

@@ -152,6 +152,7 @@ func (c *Booking) validate(r *rules) {
 	r.within("booking.waiting_list.offer", c.WaitingList.Offer, 0, year)
 	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
+	r.within("booking.limits.last_change", c.Limits.LastChange, 0, year)
 	r.check(c.Limits.MaxOccurrences >= 1 && c.Limits.MaxOccurrences <= 10_000, "booking.limits.max_occurrences", "is %d; it must be from 1 to 10000", c.Limits.MaxOccurrences)
 	r.check(c.Limits.MaxInvitations >= 1 && c.Limits.MaxInvitations <= 1_000_000, "booking.limits.max_invitations", "must be from 1 to 1000000, not %d", c.Limits.MaxInvitations)
 	r.check(c.Limits.MaxRoomDates >= 1 && c.Limits.MaxRoomDates <= 1_000_000, "booking.limits.max_room_dates", "must be from 1 to 1000000, not %d", c.Limits.MaxRoomDates)

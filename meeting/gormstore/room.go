@@ -111,6 +111,7 @@ type policyJSON struct {
 	Step         period                `json:"step,omitempty"`
 	MinNotice    period                `json:"min_notice"`
 	MaxAdvance   period                `json:"max_advance"`
+	LastChange   period                `json:"last_change,omitempty"`
 	BufferBefore period                `json:"buffer_before"`
 	BufferAfter  period                `json:"buffer_after"`
 	Quota        *quotaJSON            `json:"quota,omitempty"`
@@ -137,7 +138,7 @@ func newRoomRow(r *meeting.Room) *roomRow {
 		ApprovalOnTimeout: string(r.Approval.OnTimeout), ApprovalEscalateAfterSeconds: int64(r.Approval.EscalateAfter / time.Second),
 		Policy: policyJSON{
 			OpeningHours: p.OpeningHours, MinDuration: period(p.MinDuration), MaxDuration: period(p.MaxDuration), Step: period(p.Step),
-			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance),
+			MinNotice: period(p.MinNotice), MaxAdvance: period(p.MaxAdvance), LastChange: period(p.LastChange),
 			BufferBefore: period(p.BufferBefore), BufferAfter: period(p.BufferAfter),
 		},
 		CheckIn: checkInJSON{Required: r.CheckIn.Required, Opens: period(r.CheckIn.Opens), Grace: period(r.CheckIn.Grace), Inherits: r.Inherits},
@@ -191,7 +192,7 @@ func (z *fullRoom) room() *meeting.Room {
 func (p *policyJSON) policy() policy.Policy {
 	rules := policy.Policy{
 		OpeningHours: p.OpeningHours, MinDuration: time.Duration(p.MinDuration), MaxDuration: time.Duration(p.MaxDuration), Step: time.Duration(p.Step),
-		MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance),
+		MinNotice: time.Duration(p.MinNotice), MaxAdvance: time.Duration(p.MaxAdvance), LastChange: time.Duration(p.LastChange),
 		BufferBefore: time.Duration(p.BufferBefore), BufferAfter: time.Duration(p.BufferAfter),
 	}
 	if q := p.Quota; q != nil {

@@ -45,6 +45,7 @@ type Meeting struct {
 	Version          int64          `json:"version"`
 	CreatedAt        time.Time      `json:"created_at"`
 	UpdatedAt        time.Time      `json:"updated_at"`
+	ChangeUntil      *time.Time     `json:"change_until,omitempty" doc:"Until when you can move or cancel the meeting; only in responses to GET /meetings/{id}, and omitted if no rule limits you"`
 	UndoUntil        *time.Time     `json:"undo_until,omitempty" doc:"Until when you can undo the change that this answers with POST /meetings/{id}/undo; omitted if you cannot"`
 }
 
@@ -171,6 +172,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Version:          m.Version,
 		CreatedAt:        m.CreatedAt.UTC(),
 		UpdatedAt:        m.UpdatedAt.UTC(),
+		ChangeUntil:      instant(m.ChangeUntil),
 		UndoUntil:        undoUntil(m.Undoable()),
 	}
 }

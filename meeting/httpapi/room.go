@@ -58,6 +58,7 @@ type Policy struct {
 	Step         *string        `json:"step" doc:"Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time" example:"15m"`
 	MinNotice    string         `json:"min_notice" example:"0s"`
 	MaxAdvance   *string        `json:"max_advance" doc:"How far ahead meetings can be booked; null for the installation's limit" example:"8760h"`
+	LastChange   *string        `json:"last_change" doc:"How long before the start members can still move or cancel their meetings; null for the installation's limit. Managers and admins always can" example:"2h"`
 	BufferBefore string         `json:"buffer_before" example:"0s"`
 	BufferAfter  string         `json:"buffer_after" example:"5m"`
 	Quota        *Quota         `json:"quota"`
@@ -136,6 +137,7 @@ func policyOf(p policy.Policy) Policy {
 		Step:         limit(p.Step),
 		MinNotice:    duration(p.MinNotice),
 		MaxAdvance:   limit(p.MaxAdvance),
+		LastChange:   limit(p.LastChange),
 		BufferBefore: duration(p.BufferBefore),
 		BufferAfter:  duration(p.BufferAfter),
 	}
@@ -184,6 +186,7 @@ type PolicyPatch struct {
 	Step         Field[string]         `json:"step,omitempty" doc:"Interval at which meetings may start and end; must divide a day. null for any time" example:"15m"`
 	MinNotice    Field[string]         `json:"min_notice,omitempty" example:"0s"`
 	MaxAdvance   Field[string]         `json:"max_advance,omitempty" doc:"How far ahead meetings can be booked; null for the installation's limit" example:"8760h"`
+	LastChange   Field[string]         `json:"last_change,omitempty" doc:"How long before the start members can still move or cancel their meetings; null for the installation's limit. Managers and admins always can" example:"2h"`
 	BufferBefore Field[string]         `json:"buffer_before,omitempty" example:"0s"`
 	BufferAfter  Field[string]         `json:"buffer_after,omitempty" example:"5m"`
 	Quota        Field[Quota]          `json:"quota,omitempty" doc:"Complete quota, which replaces the previous one; null for none"`
@@ -226,6 +229,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
 		Step:         d.field("policy.step", policy.Step),
 		MinNotice:    d.field("policy.min_notice", policy.MinNotice),
 		MaxAdvance:   d.field("policy.max_advance", policy.MaxAdvance),
+		LastChange:   d.field("policy.last_change", policy.LastChange),
 		BufferBefore: d.field("policy.buffer_before", policy.BufferBefore),
 		BufferAfter:  d.field("policy.buffer_after", policy.BufferAfter),
 		Quota:        mapField(policy.Quota, d.quota),

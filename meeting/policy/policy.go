@@ -14,6 +14,7 @@ type Policy struct {
 	Step         time.Duration // starts and ends are on this grid, counted from midnight in the room's zone; divides a day
 	MinNotice    time.Duration
 	MaxAdvance   time.Duration // 0: the installation's limit
+	LastChange   time.Duration // before the start, for moving and canceling by members; 0: the installation's limit
 	BufferBefore time.Duration // kept free before each meeting
 	BufferAfter  time.Duration // and after it
 	Quota        *Quota
@@ -37,10 +38,11 @@ type Quota struct {
 type Limits struct {
 	MaxDuration    time.Duration
 	MaxAdvance     time.Duration
-	MaxOccurrences int // of one series
-	MaxInvitations int // of one series: attendees times dates
-	MaxRoomDates   int // of one series: rooms times dates
-	MaxWaits       int // places that one person has on the waiting list at a time
+	LastChange     time.Duration // before the start, for moving and canceling by members
+	MaxOccurrences int           // of one series
+	MaxInvitations int           // of one series: attendees times dates
+	MaxRoomDates   int           // of one series: rooms times dates
+	MaxWaits       int           // places that one person has on the waiting list at a time
 	Person         PersonLimits
 }
 

@@ -19,6 +19,7 @@ export function rulesInWords(room: Room): string[] {
   if (words(p.step)) rules.push(t.step(words(p.step)))
   if (words(p.min_notice)) rules.push(t.notice(words(p.min_notice)))
   if (words(p.max_advance)) rules.push(t.advance(words(p.max_advance)))
+  if (words(p.last_change)) rules.push(t.lastChange(words(p.last_change)))
   const [before, after] = [words(p.buffer_before), words(p.buffer_after)]
   if (before) rules.push(t.before(before))
   if (after) rules.push(t.after(after))

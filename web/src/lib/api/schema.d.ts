@@ -4204,6 +4204,11 @@ export interface components {
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
+            /**
+             * Format: date-time
+             * @description Until when you can move or cancel the meeting; only in responses to GET /meetings/{id}, and omitted if no rule limits you
+             */
+            change_until?: string;
             check_in: components["schemas"]["MeetingCheckIn"];
             /** Format: date-time */
             checked_in_at: string | null;
@@ -4857,6 +4862,11 @@ export interface components {
             /** @example 0s */
             buffer_before: string;
             /**
+             * @description How long before the start members can still move or cancel their meetings; null for the installation's limit. Managers and admins always can
+             * @example 2h
+             */
+            last_change: string | null;
+            /**
              * @description How far ahead meetings can be booked; null for the installation's limit
              * @example 8760h
              */
@@ -4883,6 +4893,11 @@ export interface components {
             buffer_after?: string | null;
             /** @example 0s */
             buffer_before?: string | null;
+            /**
+             * @description How long before the start members can still move or cancel their meetings; null for the installation's limit. Managers and admins always can
+             * @example 2h
+             */
+            last_change?: string | null;
             /**
              * @description How far ahead meetings can be booked; null for the installation's limit
              * @example 8760h

@@ -113,6 +113,7 @@ const de: typeof en = {
     capacity: 'Der Raum hat nicht genug Plätze.',
     min_duration: 'Das ist kürzer, als für diesen Raum erlaubt.',
     max_duration: 'Das ist länger, als für diesen Raum erlaubt.',
+    last_change: 'Dafür ist es zu spät.',
     min_notice: 'Der Raum muss früher gebucht werden.',
     max_advance: 'So weit im Voraus kann der Raum nicht gebucht werden.',
     booked_ahead: 'Sie haben bereits so viel im Voraus gebucht, wie erlaubt ist.',

@@ -53,6 +53,7 @@ const de: typeof en = {
     step: 'Zeitschritte',
     stepHint: 'Besprechungen beginnen und enden auf Vielfachen davon, gezählt ab Mitternacht',
     notice: 'Mindestvorlauf',
+    lastChange: 'Letzte Änderung vor dem Beginn',
     advance: 'Buchungszeitraum',
     bufferBefore: 'Puffer davor',
     bufferAfter: 'Puffer danach',

@@ -115,6 +115,8 @@ const de: typeof en = {
       restart: 'Einige Einstellungen erfordern einen Neustart',
       room_check_in: 'Check-in-Einstellungen des Raums wurden geändert',
     },
+    changeUntil: (when) => `Sie können das bis ${when} verschieben oder absagen.`,
+    tooLate: (time) => `Seit ${time} lässt sich das nicht mehr verschieben oder absagen. Wenden Sie sich nötigenfalls an die Administration.`,
     fields: {
       response: 'Antwort',
       title: 'Titel',

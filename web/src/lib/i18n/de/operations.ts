@@ -260,6 +260,7 @@ const de: typeof en = {
       'policy.max_duration': 'Längste Buchung',
       'policy.step': 'Zeitschritte',
       'policy.min_notice': 'Mindestvorlauf',
+      'policy.last_change': 'Letzte Änderung',
       'policy.max_advance': 'Buchungszeitraum',
       'policy.buffer_before': 'Puffer davor',
       'policy.buffer_after': 'Puffer danach',

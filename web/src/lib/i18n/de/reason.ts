@@ -18,6 +18,7 @@ const de: typeof en = {
     min_duration: (w) => `${room(w)} muss für mindestens ${w.limit} gebucht werden; hier sind es ${w.actual}.`,
     max_duration: (w) => `${w.room ? `${w.room} kann für höchstens ${w.limit} gebucht werden` : `Eine Besprechung kann höchstens ${w.limit} dauern`}; hier sind es ${w.actual}.`,
     step: (w) => `${room(w)} wird in Zeitschritten von ${w.limit} gebucht; ${w.actual} liegt dazwischen.`,
+    last_change: (w) => `Besprechungen lassen sich bis ${w.limit} vor dem Beginn verschieben oder absagen${w.room ? ` (${w.room})` : ''}.`,
     min_notice: (w) => `Mindestvorlauf für ${w.room || 'den Raum'}: ${w.limit}; hier sind es ${w.actual}.`,
     max_advance: (w) => w.dated ? `Räume können bis ${w.limit} gebucht werden; hier geht es bis ${w.actual}.` : `Buchungszeitraum${w.room ? ` für ${w.room}` : ''}: höchstens ${w.limit} im Voraus; hier sind es ${w.actual}.`,
     quota: (w) => `Ihr Limit für ${w.room || 'diesen Raum'}: ${w.limit} pro ${w.per}. Bisher genutzt: ${w.used}; mit dieser Buchung wären es ${w.actual}.`,

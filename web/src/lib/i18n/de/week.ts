@@ -51,6 +51,7 @@ const de: typeof en = {
     most: (time) => `Höchstdauer: ${time}`,
     step: (time) => `Zeitschritte: ${time}`,
     notice: (time) => `Mindestvorlauf: ${time}`,
+    lastChange: (time) => `Bis ${time} vor Beginn verschieb- und absagbar`,
     advance: (time) => `Höchstens ${time} im Voraus buchbar`,
     before: (time) => `Puffer vor jeder Besprechung: ${time}`,
     after: (time) => `Puffer nach jeder Besprechung: ${time}`,

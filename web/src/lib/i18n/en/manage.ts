@@ -51,6 +51,7 @@ export default {
     step: 'Time slots',
     stepHint: 'Meetings start and end on multiples of this, counted from midnight',
     notice: 'Minimum notice',
+    lastChange: 'Last change before the start',
     advance: 'Booking window',
     bufferBefore: 'Buffer before',
     bufferAfter: 'Buffer after',

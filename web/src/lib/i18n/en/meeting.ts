@@ -114,6 +114,8 @@ export default {
       restart: 'Some settings need a restart',
       room_check_in: 'The room’s check-in changed',
     } as Record<string, string>,
+    changeUntil: (when: string) => `You can move or cancel this until ${when}.`,
+    tooLate: (time: string) => `Since ${time} this can no longer be moved or cancelled. Ask an administrator if you must.`,
     fields: {
       response: 'Response',
       title: 'Title',

@@ -258,6 +258,7 @@ export default {
       'policy.max_duration': 'Longest booking',
       'policy.step': 'Time slots',
       'policy.min_notice': 'Minimum notice',
+      'policy.last_change': 'Last change',
       'policy.max_advance': 'Booking window',
       'policy.buffer_before': 'Buffer before',
       'policy.buffer_after': 'Buffer after',

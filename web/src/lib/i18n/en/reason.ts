@@ -29,6 +29,7 @@ export default {
     min_duration: (w) => `${room(w)} must be booked for at least ${w.limit}; this is ${w.actual}.`,
     max_duration: (w) => `${w.room ? `${w.room} can be booked for` : 'A meeting can last'} at most ${w.limit}; this is ${w.actual}.`,
     step: (w) => `${room(w)} is booked in slots of ${w.limit}; ${w.actual} is between two slots.`,
+    last_change: (w) => `Meetings can be moved or cancelled until ${w.limit} before their start${w.room ? ` (${w.room})` : ''}.`,
     min_notice: (w) => `${room(w)} must be booked at least ${w.limit} ahead; this starts in ${w.actual}.`,
     max_advance: (w) => w.dated ? `Rooms can be booked until ${w.limit}; this is ${w.actual}.` : `${w.room || 'Rooms'} can be booked at most ${w.limit} ahead; this starts in ${w.actual}.`,
     quota: (w) => `You can book ${w.room || 'this room'} for at most ${w.limit} per ${w.per}. You’ve used ${w.used}; this would make ${w.actual}.`,

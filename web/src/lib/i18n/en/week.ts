@@ -49,6 +49,7 @@ export default {
     most: (time: string) => `At most ${time} long`,
     step: (time: string) => `Time slots of ${time}`,
     notice: (time: string) => `At least ${time} in advance`,
+    lastChange: (time: string) => `Can be moved or cancelled until ${time} before the start`,
     advance: (time: string) => `At most ${time} in advance`,
     before: (time: string) => `${time} buffer before each meeting`,
     after: (time: string) => `${time} buffer after each meeting`,

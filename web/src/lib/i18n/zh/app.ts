@@ -113,6 +113,7 @@ const zh: typeof en = {
     capacity: '会议室容量不足。',
     min_duration: '短于该会议室允许的最短时长。',
     max_duration: '超过该会议室允许的最长时长。',
+    last_change: '已超过可更改的时间。',
     min_notice: '该会议室需要更早预订。',
     max_advance: '该会议室不能提前这么久预订。',
     booked_ahead: '您提前预订的时间已达上限。',

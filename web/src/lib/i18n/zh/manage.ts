@@ -53,6 +53,7 @@ const zh: typeof en = {
     step: '时段单位',
     stepHint: '会议的开始和结束时间须为其整数倍，从零点起算',
     notice: '最短提前时间',
+    lastChange: '开始前最晚更改时间',
     advance: '可预订范围',
     bufferBefore: '会前缓冲',
     bufferAfter: '会后缓冲',

@@ -115,6 +115,8 @@ const zh: typeof en = {
       restart: '部分设置需重启后生效',
       room_check_in: '会议室的签到要求已更改',
     },
+    changeUntil: (when) => `您可在 ${when} 之前更改时间或取消。`,
+    tooLate: (time) => `自 ${time} 起不能再更改时间或取消。如有需要请联系管理员。`,
     fields: {
       response: '答复',
       title: '主题',

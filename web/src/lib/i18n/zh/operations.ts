@@ -260,6 +260,7 @@ const zh: typeof en = {
       'policy.max_duration': '最长预订',
       'policy.step': '时段单位',
       'policy.min_notice': '最短提前时间',
+      'policy.last_change': '最晚更改',
       'policy.max_advance': '可预订范围',
       'policy.buffer_before': '会前缓冲',
       'policy.buffer_after': '会后缓冲',

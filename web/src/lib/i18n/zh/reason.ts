@@ -17,6 +17,7 @@ const zh: typeof en = {
     min_duration: (w) => `${room(w)}至少须预订 ${w.limit}，当前为 ${w.actual}。`,
     max_duration: (w) => `${w.room ? `${w.room}最多可预订` : '会议最长'} ${w.limit}，当前为 ${w.actual}。`,
     step: (w) => `${room(w)}按 ${w.limit}的时段预订，${w.actual} 不在时段边界上。`,
+    last_change: (w) => `会议须在开始前 ${w.limit} 之前更改时间或取消${w.room ? `（${w.room}）` : ''}。`,
     min_notice: (w) => `${room(w)}至少须提前 ${w.limit}预订，当前为提前 ${w.actual}。`,
     max_advance: (w) => w.dated ? `会议室最晚可预订到 ${w.limit}，当前为 ${w.actual}。` : `${w.room || '会议室'}最多可提前 ${w.limit}预订，当前为提前 ${w.actual}。`,
     quota: (w) => `您在${w.room || '该会议室'}的预订上限为每${w.per} ${w.limit}，已用 ${w.used}，加上本次为 ${w.actual}。`,

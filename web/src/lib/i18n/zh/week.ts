@@ -51,6 +51,7 @@ const zh: typeof en = {
     most: (time) => `时长最多${time}`,
     step: (time) => `时段单位：${time}`,
     notice: (time) => `至少提前${time}预订`,
+    lastChange: (time) => `开始前 ${time} 之前可更改或取消`,
     advance: (time) => `最多提前${time}预订`,
     before: (time) => `每次会议前缓冲${time}`,
     after: (time) => `每次会议后缓冲${time}`,

@@ -52,6 +52,7 @@ export function formOf(room: Room | null) {
     max: p?.max_duration ?? null,
     notice: some(p?.min_notice),
     advance: p?.max_advance ?? null,
+    lastChange: p?.last_change ?? null,
     before: some(p?.buffer_before),
     after: some(p?.buffer_after),
     quota: {
@@ -122,6 +123,7 @@ export function bodyOf(f: RoomForm) {
       step: f.step,
       min_notice: f.notice ?? '0s',
       max_advance: f.advance,
+      last_change: f.lastChange,
       buffer_before: f.before ?? '0s',
       buffer_after: f.after ?? '0s',
       quota: f.quota.per
@@ -153,6 +155,7 @@ export function fieldOf(at: string): string {
     ['policy.max_duration', 'max'],
     ['policy.step', 'step'],
     ['policy.min_notice', 'notice'],
+    ['policy.last_change', 'lastChange'],
     ['policy.max_advance', 'advance'],
     ['policy.buffer_before', 'before'],
     ['policy.buffer_after', 'after'],
