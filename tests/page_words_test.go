@@ -312,7 +312,7 @@ func TestWordsOfThePage(t *testing.T) {
 		but   []string // languages in which the server's own words do
 	}{
 		{"refusals", faults, 60, []group{{"app", "problem"}, {"app", "fault"}, {"reason", "reason"}}, []string{"en"}},
-		{"states", rules.of("Status"), 7, []group{{"app", "status"}}, nil},
+		{"states", rules.of("Status"), 7, []group{{"app", "status"}, {"operations", "mailroom.answers"}}, nil},
 		{"actions", rules.of("Action"), 10, []group{{"meeting", "meeting.actions"}}, nil},
 		{"fields", rules.changed(), 15, []group{{"meeting", "meeting.fields"}}, nil},
 		{"actors", rules.actors(), 5, []group{{"meeting", "meeting.timers"}}, nil},
