@@ -20,7 +20,7 @@ type CustomField struct {
 	Choices   []string          `json:"choices" nullable:"false" doc:"Allowed values of the kind choice"`
 	Help      string            `json:"help"`
 	Required  bool              `json:"required" doc:"Whether bookings of the rooms need a value"`
-	Audience  string            `json:"audience" enum:"everyone,organizer" doc:"Who sees values: everyone who sees the meeting, or its organizer and admins"`
+	Audience  string            `json:"audience" enum:"everyone,organizer" doc:"Users who see the value: everyone who sees the meeting, or its organizer and admins only"`
 	InMails   bool              `json:"in_mails" doc:"Whether mails show the value"`
 	SiteIDs   []int64           `json:"site_ids" nullable:"false" doc:"Sites whose rooms ask for the field; all rooms if empty"`
 	Position  int               `json:"position" doc:"Fields are shown by rising position"`

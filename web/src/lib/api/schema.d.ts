@@ -2955,7 +2955,7 @@ export interface components {
             /** @description Whether the field is asked for */
             active: boolean;
             /**
-             * @description Who sees values: everyone who sees the meeting, or its organizer and admins
+             * @description Users who see the value: everyone who sees the meeting, or its organizer and admins only
              * @enum {string}
              */
             audience: "everyone" | "organizer";
