@@ -51,8 +51,8 @@ type calendarChangeRow struct {
 
 func (calendarChangeRow) TableName() string { return "calendar_changes" }
 
-// eventLocks limits how many events a process works on at once on Postgres, because each holds a
-// connection for its lock.
+// eventLocks limits how many events a process works on at once on Postgres. Each holds a connection for
+// its lock and needs another one for its work, so they must leave some of the pool.
 const eventLocks = 4
 
 // exclusive are the events that this process works on.
@@ -61,7 +61,13 @@ type exclusive struct {
 	uids  [256]sync.Mutex // by the hash of the UID
 }
 
-func newExclusive() *exclusive { return &exclusive{slots: make(chan struct{}, eventLocks)} }
+func newExclusive(db *gorm.DB) *exclusive {
+	locks := eventLocks
+	if pool, err := db.DB(); err == nil && pool.Stats().MaxOpenConnections > 0 {
+		locks = min(locks, max(1, (pool.Stats().MaxOpenConnections-1)/2))
+	}
+	return &exclusive{slots: make(chan struct{}, locks)}
+}
 
 const lockEvent = `SELECT pg_advisory_xact_lock(?, ?)
 	FROM (SELECT set_config('idle_in_transaction_session_timeout', '0', true)) AS unbound`

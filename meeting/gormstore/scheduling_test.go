@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/finding"
+	"punctual/meeting/gormstore"
 	"punctual/meeting/itip"
 	"punctual/meeting/policy"
 	"punctual/meeting/scheduling"
@@ -305,5 +307,37 @@ func TestScheduling_series(t *testing.T) {
 		r.want("done turing/20270211T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 28, second))
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 2, daily))
 		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 50, Review Turing 74, Review Turing 195, Review Turing 363")
+	})
+}
+
+// Two processes that receive invitations for one slot accept one of them.
+func TestScheduling_race(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		other := *r
+		other.service = scheduling.NewService(scheduling.Deps{
+			Meetings: r.meetings, Finding: r.service.Finding, Store: gormstore.New(f.db.Gorm, outbox{}), People: r.service.People, Scheduler: nothing{},
+			Settings: r.service.Settings, Now: r.service.Now, Log: r.service.Log,
+		})
+		const invitations = 40
+		results := make([]string, invitations)
+		var group sync.WaitGroup
+		for i := range results {
+			group.Go(func() {
+				at := []*mailroom{r, &other}[i%2]
+				results[i] = summary(at.receive("turing", calendarMessage("REQUEST", fmt.Sprint("race-", i), 0, 2)))
+			})
+		}
+		group.Wait()
+		count := map[string]int{}
+		for _, result := range results {
+			count[result]++
+		}
+		if count["done turing=ACCEPTED"] != 1 || count["done turing=DECLINED(room_conflict)"] != invitations-1 {
+			t.Error(count)
+		}
+		if n := f.count("told"); n != invitations {
+			t.Errorf("%d replies", n)
+		}
 	})
 }

@@ -70,7 +70,7 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	if db.Name() == "postgres" {
 		d = postgres
 	}
-	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(), lastLook: new(atomic.Int64)}
+	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(db), lastLook: new(atomic.Int64)}
 }
 
 // Noting returns the store with an audit trail of its changes.
