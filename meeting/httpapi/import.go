@@ -40,7 +40,7 @@ type ImportedEvent struct {
 	Line      int              `json:"line" doc:"Where the event begins in the file"`
 	UID       string           `json:"uid"`
 	Title     string           `json:"title"`
-	Start     *time.Time       `json:"start" doc:"Start of its first date; null: unknown"`
+	Start     *time.Time       `json:"start" doc:"Start of its first date, or null if it is unknown"`
 	Result    importing.Result `json:"result" enum:"created,updated,unchanged,cancelled,skipped,failed" doc:"unchanged: it was imported before. cancelled: its meeting was, because the event was"`
 	Reason    string           `json:"reason,omitempty" doc:"Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, cancelled, transparent, invalid, unknown_room or unknown_organizer"`
 	Message   string           `json:"message,omitempty"`

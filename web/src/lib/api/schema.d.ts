@@ -3736,7 +3736,7 @@ export interface components {
             series_id?: number;
             /**
              * Format: date-time
-             * @description Start of its first date; null: unknown
+             * @description Start of its first date, or null if it is unknown
              */
             start: string | null;
             title: string;
