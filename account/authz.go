@@ -166,6 +166,7 @@ var table = map[string]rule{
 	"list-meetings":         {Member, MeetingsRead},
 	"grid":                  {Member, MeetingsRead},
 	"get-meeting":           {Member, MeetingsRead},
+	"meeting-calendar":      {Member, MeetingsRead},
 	"meeting-history":       {Member, MeetingsRead},
 	"meeting-notifications": {Member, MeetingsRead},
 	"create-meeting":        {Member, MeetingsWrite},
@@ -195,6 +196,8 @@ var table = map[string]rule{
 
 	"preview-series":        {Member, MeetingsWrite},
 	"create-series":         {Member, MeetingsWrite},
+	"preview-repeat":        {Member, MeetingsWrite},
+	"repeat-meeting":        {Member, MeetingsWrite},
 	"list-series":           {Member, MeetingsRead},
 	"get-series":            {Member, MeetingsRead},
 	"update-series":         {Member, MeetingsWrite},

@@ -15,6 +15,11 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time
 	return a.render.Calendar(name, calendarEvents(ms), until)
 }
 
+// Entry is one meeting or series, for people who see its attendees.
+func (a calendarAdapter) Entry(e *meeting.CalendarEntry) []byte {
+	return a.render.Entry(e.Facts, e.Tentative, e.ChangedAt)
+}
+
 // export has the attendees, and says which meetings are private.
 func (a calendarAdapter) export(name string, ms []*meeting.Meeting, until time.Time) []byte {
 	events := calendarEvents(ms)

@@ -126,7 +126,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.Organizer, seen.TypeID, seen.Custom = Person{}, 0, nil
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
-		seen.SeriesID, seen.OriginalStart, seen.OriginalWall = 0, time.Time{}, time.Time{}
+		seen.SeriesID, seen.SeriesFirst, seen.OriginalStart, seen.OriginalWall = 0, 0, time.Time{}, time.Time{}
 		seen.Approval.Agreed, seen.Approval.Decision, seen.Request, seen.Origin = nil, nil, nil, nil
 		return &seen
 	}

@@ -107,6 +107,11 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 		}
 		if series.ID == 0 {
 			series.ID = s.next()
+			for _, m := range c.Update {
+				if series == c.Series {
+					m.SeriesID, m.SeriesFirst = series.ID, series.FirstMeeting
+				}
+			}
 		}
 		if series == c.Split {
 			series.PreviousID = c.Series.ID
@@ -120,10 +125,10 @@ func (s *fakeStore) saveSeries(c *SeriesChange, moving []ID) ([]Notice, error) {
 	var notices []Notice
 	for _, m := range all {
 		if m.ID == 0 {
-			m.ID, m.SeriesID = s.next(), c.Target().ID
+			m.ID, m.SeriesID, m.SeriesFirst = s.next(), c.Target().ID, c.Target().FirstMeeting
 		}
 		if m.SeriesID == 0 && c.Split != nil {
-			m.SeriesID = c.Split.ID
+			m.SeriesID, m.SeriesFirst = c.Split.ID, 0
 		}
 		m.Version++
 		if series := s.series[m.SeriesID]; series != nil {

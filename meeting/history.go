@@ -125,6 +125,7 @@ type Notice struct {
 	Facts     Facts
 
 	about    *Meeting // for a notice of a series: the meeting that it is filed under
+	single   bool     // it is about the meeting as it was before it became a date of a series
 	occasion string   // distinguishes notices of this kind about one meeting; part of DedupeKey
 }
 
@@ -183,6 +184,7 @@ type Facts struct {
 	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // of the meeting
+	SeriesFirst   ID           `json:"series_first,omitempty"`   // meeting whose UID the series has; 0: it has its own
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // of the occurrence; nil for an added date
 	Series        *SeriesFacts `json:"series,omitempty"`         // if the notice covers all or several dates
 }

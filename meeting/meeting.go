@@ -64,6 +64,8 @@ type Meeting struct {
 	OriginalStart time.Time // start by the series' rule, kept when the meeting moves; zero: not, or no longer, a date of the rule
 	OriginalWall  time.Time // local OriginalStart in the series' zone by its rules when it was set, stored as UTC
 
+	SeriesFirst ID // its series' [Series.FirstMeeting]; read, never written
+
 	// SeriesSequence is the SEQUENCE of calendar mails about this date of a series. The store sets
 	// it from [Series.Sequence] before it takes the notices; it is not stored.
 	SeriesSequence int64
@@ -226,7 +228,9 @@ func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; retur
 func (m *Meeting) TakeNotices() []Notice {
 	for i := range m.notices {
 		m.notices[i].complete(m.ID)
-		m.notices[i].Facts.of(m)
+		if !m.notices[i].single {
+			m.notices[i].Facts.of(m)
+		}
 		m.notices[i].Facts.ScheduleVersion = m.ScheduleVersion
 		if f := &m.notices[i].Facts; f.SeriesID != 0 {
 			f.Sequence = m.SeriesSequence

@@ -314,7 +314,7 @@ func (m *Meeting) occurrence() Occurrence {
 // of sets which date of a series the meeting is.
 func (f *Facts) of(m *Meeting) {
 	if m.SeriesID != 0 && !m.OriginalStart.IsZero() {
-		f.SeriesID, f.OriginalStart = m.SeriesID, new(m.OriginalStart)
+		f.SeriesID, f.SeriesFirst, f.OriginalStart = m.SeriesID, m.SeriesFirst, new(m.OriginalStart)
 	}
 	if f.Series != nil {
 		f.Series.ID = m.SeriesID
@@ -338,7 +338,7 @@ func (s *Series) TakeNotices() []Notice {
 	for i := range s.notices {
 		n := &s.notices[i]
 		n.MeetingID, n.Facts.MeetingID = n.about.ID, n.about.ID
-		n.Facts.Series.ID, n.Facts.SeriesID, n.Facts.Sequence = s.ID, s.ID, s.Sequence
+		n.Facts.Series.ID, n.Facts.SeriesID, n.Facts.SeriesFirst, n.Facts.Sequence = s.ID, s.ID, s.FirstMeeting, s.Sequence
 		n.DedupeKey = strings.Join([]string{
 			string(n.Kind), "series", strconv.FormatInt(s.ID, 10), strconv.FormatInt(n.Facts.Sequence, 10),
 			string(n.Channel), strings.ToLower(cmp.Or(n.address(), "-")),

@@ -14,9 +14,12 @@ import (
 // them. Each date is a [Meeting] of its own.
 type Series struct {
 	ID         int64
-	PreviousID int64  // series that it was split from; 0: none
-	Organizer  Person // UserID is set
-	Title      string
+	PreviousID int64 // series that it was split from; 0: none
+	// FirstMeeting is the meeting that became the first date, and whose UID calendars use for the
+	// series; 0: the series has a UID of its own.
+	FirstMeeting ID
+	Organizer    Person // UserID is set
+	Title        string
 	// Description and the fields below apply to each date unless it was changed individually.
 	Description      string
 	Timezone         string    // IANA, of all wall-clock times
@@ -128,6 +131,7 @@ func (s *Series) split(d recurrence.Date, at time.Time) (first, second *Series) 
 	first.UpdatedAt = at
 	first.recur(before)
 	second.ID, second.PreviousID, second.Version, second.Sequence, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, 0, at, at
+	second.FirstMeeting = 0
 	second.recur(after)
 	return first, second
 }

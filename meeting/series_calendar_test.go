@@ -60,15 +60,23 @@ func (g *reader) appointment(start, end time.Time, title, description string, ro
 	return a
 }
 
+// uidOf is the UID of a meeting, or of its series, which may have that of a meeting.
+func uidOf(id ID, series int64, first ID) string {
+	switch {
+	case first != 0:
+		return "meeting-" + strconv.FormatInt(first, 10)
+	case series != 0:
+		return "series-" + strconv.FormatInt(series, 10)
+	}
+	return "meeting-" + strconv.FormatInt(id, 10)
+}
+
 func (g *reader) apply(n Notice) error {
 	if !n.forCalendars() {
 		return nil
 	}
 	f, c := n.Facts, g.calendar
-	uid, date := "meeting-"+strconv.FormatInt(n.MeetingID, 10), time.Time{}
-	if f.SeriesID != 0 {
-		uid = "series-" + strconv.FormatInt(f.SeriesID, 10)
-	}
+	uid, date := uidOf(n.MeetingID, f.SeriesID, f.SeriesFirst), time.Time{}
 	if f.OriginalStart != nil {
 		date = *f.OriginalStart
 	}
@@ -167,9 +175,10 @@ func (g *reader) shown() (all []string) {
 
 // answers notes what the owner of the calendar has answered there.
 func (g *reader) answers(m *Meeting, r Response) {
+	of := uidOf(m.ID, m.SeriesID, m.SeriesFirst)
 	for uid, dates := range g.calendar {
 		for date, a := range dates {
-			if uid == "series-"+strconv.FormatInt(m.SeriesID, 10) && a.start.Equal(m.Slot.Start) {
+			if uid == of && a.start.Equal(m.Slot.Start) {
 				a.answer = r
 				dates[date] = a
 			}
@@ -258,11 +267,40 @@ func (s *story) make() {
 	if rapid.Bool().Draw(s.T, "chosen") { // so that two approvers decide
 		f.Choices = []Choice{{OriginalStart: f.Start, RoomIDs: []int64{s.hall.ID}}}
 	}
-	r, err := s.BookSeries(s.T.Context(), s.ann, f)
+	book := func() (*SeriesResult, error) { return s.BookSeries(s.T.Context(), s.ann, f) }
+	if rapid.Bool().Draw(s.T, "single") {
+		book = s.repeat
+	}
+	r, err := book()
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.ids = append(s.ids, r.Series.ID)
+}
+
+// repeat books a meeting, and makes it a series, perhaps with changes.
+func (s *story) repeat() (*SeriesResult, error) {
+	ctx := s.T.Context()
+	f := s.weekly("", s.desk)
+	if rapid.Bool().Draw(s.T, "asked at first") {
+		f.RoomIDs = &[]int64{s.board.ID}
+	}
+	m, err := s.Book(ctx, s.ann, f.Fields)
+	if err != nil {
+		return nil, err
+	}
+	rule := rapid.SampledFrom([]string{"FREQ=WEEKLY;COUNT=4", "FREQ=DAILY;COUNT=3"}).Draw(s.T, "repeated")
+	r := SeriesFields{Rule: &rule, OnConflict: SkipOnConflict}
+	if rapid.Bool().Draw(s.T, "with others") {
+		r.Attendees = &[]Person{{Email: "extra@example.net"}, {Email: "guest@example.net"}}
+	}
+	if rapid.Bool().Draw(s.T, "later") {
+		r.Start, r.End = new(clock.Parse("2027-02-11T13:00:00")), new(clock.Parse("2027-02-11T14:00:00"))
+	}
+	if rapid.Bool().Draw(s.T, "elsewhere") {
+		r.RoomIDs = &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID, s.hall.ID}).Draw(s.T, "where")}
+	}
+	return s.Service.Repeat(ctx, s.ann, m.ID, nil, r)
 }
 
 func (s *story) rule() string {

@@ -28,11 +28,11 @@ type SeriesFields struct {
 // maxExDates limits lists of dates. It is more than any series has.
 const maxExDates = 2_000
 
-// apply sets the fields on s, which is new if its ID is 0, and reports all their faults. t holds
+// apply sets the fields on s, which is new if it has no ID and does not begin with a meeting, and reports all their faults. t holds
 // the checked fields of a meeting; nil: they have faults.
 func (f *SeriesFields) apply(s *Series, k known, limits policy.Limits, at time.Time) (Terms, error) {
 	var base *Meeting
-	if s.ID != 0 || s.PreviousID != 0 {
+	if s.ID != 0 || s.PreviousID != 0 || s.FirstMeeting != 0 {
 		base = s.sample()
 	}
 	var found fault.List

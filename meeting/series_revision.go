@@ -237,14 +237,8 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series) error {
 	m := snapshotOf(w.base)
 	t := w.terms
-	if w.skip != nil { // it keeps its time and rooms
-		t.Slot, t.Rooms = m.Slot, nil
-		for _, id := range m.RoomIDs {
-			t.Rooms = append(t.Rooms, &Room{Room: policy.Room{ID: id}})
-		}
-		for i, r := range t.Rooms {
-			r.Name = m.RoomNames[i]
-		}
+	if w.skip != nil {
+		t = t.staying(m)
 	}
 	var plan ApprovalPlan
 	if w.skip == nil {
@@ -282,6 +276,15 @@ func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series
 	}
 	e.kept = append(e.kept, m)
 	return nil
+}
+
+// staying returns the terms with the meeting's own time and rooms.
+func (t Terms) staying(m *Meeting) Terms {
+	t.Slot, t.Rooms = m.Slot, nil
+	for i, id := range m.RoomIDs {
+		t.Rooms = append(t.Rooms, &Room{Room: policy.Room{ID: id, Name: m.RoomNames[i]}})
+	}
+	return t
 }
 
 // moves reports whether a date becomes another date of the rule, or begins at another time. Changed

@@ -12,6 +12,8 @@ import (
 func (n Notification) Thread() string {
 	about := ""
 	switch {
+	case n.Facts.SeriesFirst != 0: // the meeting became a series
+		about = "meeting-" + strconv.FormatInt(n.Facts.SeriesFirst, 10)
 	case n.Facts.SeriesID != 0:
 		about = "series-" + strconv.FormatInt(n.Facts.SeriesID, 10)
 	case n.MeetingID != 0:

@@ -15,14 +15,14 @@ import (
 )
 
 // selectMeetings reads meetings with all their parts, in one snapshot of the database.
-var selectMeetings = selecting(attendeesOf, remindersOf)
+var selectMeetings = selecting(attendeesOf, remindersOf, "(SELECT s.first_meeting_id FROM series s WHERE s.id = m.series_id)")
 
 // selectBrief reads meetings without reminders, and without the attendees of public ones, for views
 // of many meetings.
-var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL")
+var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL", "NULL")
 
 // selectOutlines reads them without people and reminders.
-var selectOutlines = selecting("NULL", "NULL")
+var selectOutlines = selecting("NULL", "NULL", "NULL")
 
 const (
 	attendeesOf = `(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
@@ -33,7 +33,7 @@ const (
 		   FROM meeting_reminders r WHERE r.meeting_id = m.id)`
 )
 
-func selecting(attendees, reminders string) string {
+func selecting(attendees, reminders, first string) string {
 	return `
 	SELECT ` + meetingColumns + `, u.email, u.name, u.phone, u.locale, u.timezone, ` + approvalColumns + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
@@ -41,7 +41,8 @@ func selecting(attendees, reminders string) string {
 		   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
 		` + attendees + `,
-		` + reminders + `
+		` + reminders + `,
+		` + first + `
 	FROM meetings m JOIN users u ON u.id = m.organizer_id LEFT JOIN approvals q ON q.meeting_id = m.id`
 }
 
@@ -100,13 +101,14 @@ func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	var approval approvalRow
 	var o meeting.Person
 	var invited, reminders, inRooms []byte
+	var first *int64
 	to := append(row.fields(), &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone)
-	if err := rows.Scan(append(append(to, approval.fields()...), &inRooms, &invited, &reminders)...); err != nil {
+	if err := rows.Scan(append(append(to, approval.fields()...), &inRooms, &invited, &reminders, &first)...); err != nil {
 		return nil, err
 	}
 	m := row.meeting()
 	o.UserID = row.OrganizerID
-	m.Organizer = o
+	m.Organizer, m.SeriesFirst = o, orZero(first)
 	err := cmp.Or(
 		approval.addTo(m),
 		readParts(inRooms, func(r roomPart) { r.addTo(m) }),

@@ -18,6 +18,7 @@ type seriesRow struct {
 	ID               int64
 	OrganizerID      int64
 	PreviousID       *int64
+	FirstMeetingID   *int64
 	Title            string
 	Description      string
 	Timezone         string
@@ -59,7 +60,7 @@ func (organizerRow) TableName() string { return "users" }
 
 func newSeriesRow(s *meeting.Series) *seriesRow {
 	r := &seriesRow{
-		ID: s.ID, OrganizerID: s.Organizer.UserID, PreviousID: reference(s.PreviousID), Title: s.Title, Description: s.Description, Timezone: s.Timezone,
+		ID: s.ID, OrganizerID: s.Organizer.UserID, PreviousID: reference(s.PreviousID), FirstMeetingID: reference(s.FirstMeeting), Title: s.Title, Description: s.Description, Timezone: s.Timezone,
 		Starts: s.Start.Format(clock.WallLayout), Ends: s.End.Format(clock.WallLayout), RRule: s.Rule.String(),
 		ExDates: wallTexts(s.ExDates), RDates: wallTexts(s.RDates), RoomIDs: list(s.RoomIDs), Attendees: []attendeePart{}, Reminders: []reminderPart{},
 		DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: reference(s.TypeID), Origin: s.Foreign, Custom: valuesText(s.Custom), CancelledAt: optional(s.CancelledAt),
@@ -77,7 +78,7 @@ func newSeriesRow(s *meeting.Series) *seriesRow {
 func (r *seriesRow) series() (*meeting.Series, error) {
 	o := orZero(r.Organizer)
 	s := &meeting.Series{
-		ID: r.ID, PreviousID: orZero(r.PreviousID), Title: r.Title, Description: r.Description, Timezone: r.Timezone, RoomIDs: r.RoomIDs,
+		ID: r.ID, PreviousID: orZero(r.PreviousID), FirstMeeting: orZero(r.FirstMeetingID), Title: r.Title, Description: r.Description, Timezone: r.Timezone, RoomIDs: r.RoomIDs,
 		ExDates: wallTimes(r.ExDates), RDates: wallTimes(r.RDates), DefaultReminders: r.DefaultReminders, Visibility: r.Visibility, TypeID: orZero(r.TypeID),
 		Foreign: r.Origin, Custom: valuesOf(r.Custom), CancelledAt: orZero(r.CancelledAt), Version: r.Version, Sequence: r.Sequence, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		Organizer: meeting.Person{UserID: o.ID, Email: o.Email, Name: o.Name, Phone: o.Phone, Locale: o.Locale, Timezone: o.Timezone},

@@ -93,8 +93,14 @@ func (s *Store) saveParts(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	if c.Series == nil {
 		return s.updateAll(tx, c)
 	}
+	isNew := c.Series.ID == 0
 	if err := s.putSeries(tx, c.Series, c.RaisesSequence()); err != nil {
 		return nil, nil, err
+	}
+	for _, m := range c.Update {
+		if isNew {
+			m.SeriesID, m.SeriesFirst = c.Series.ID, c.Series.FirstMeeting
+		}
 	}
 	if c.Split != nil {
 		c.Split.PreviousID = c.Series.ID
@@ -127,13 +133,13 @@ func (s *Store) saveParts(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	return append(notices, own...), before, nil
 }
 
-// putSeries inserts a series, or updates it if its version is still the one that was read.
+// putSeries inserts a series, which may begin with the sequence of a meeting, or updates it if its version is still the one that was read.
 func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error {
 	row := newSeriesRow(series)
 	if series.ID == 0 {
-		row.Version, row.Sequence = 1, 1
+		row.Version, row.Sequence = 1, max(1, series.Sequence)
 		err := tx.Omit(clause.Associations).Create(row).Error
-		series.ID, series.Version, series.Sequence = row.ID, 1, 1
+		series.ID, series.Version, series.Sequence = row.ID, 1, row.Sequence
 		if err != nil {
 			return err
 		}
@@ -179,7 +185,7 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 			return nil, nil, meeting.ErrOutdated
 		}
 		if m.SeriesID == 0 && c.Split != nil {
-			m.SeriesID = c.Split.ID
+			m.SeriesID, m.SeriesFirst = c.Split.ID, 0
 		}
 		if c.Series != nil {
 			m.SeriesSequence = c.Series.Sequence
@@ -205,7 +211,7 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	rooms := map[int64]*int64{}
 	rows := make([]*meetingRow, len(ms))
 	for i, m := range ms {
-		m.SeriesID, m.Version, m.ScheduleVersion = series.ID, 1, 1
+		m.SeriesID, m.SeriesFirst, m.Version, m.ScheduleVersion = series.ID, series.FirstMeeting, 1, 1
 		m.Foreign = series.Foreign
 		maps.Copy(rooms, roomsToCheck(nil, m))
 		rows[i] = newMeetingRow(m)

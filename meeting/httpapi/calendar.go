@@ -22,6 +22,8 @@ import (
 type Calendars interface {
 	// Calendar returns the meetings up to an instant.
 	Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte
+	// Entry returns one meeting or series, to import.
+	Entry(e *meeting.CalendarEntry) []byte
 }
 
 // CalendarDeps are the dependencies of calendar feeds.
@@ -71,7 +73,6 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 	register(api, deletes(operation("delete-user-feed", http.MethodDelete, "/users/{id}/feeds/{feed_id}", "Revoke a calendar feed of a user", tag)), h.removeOfUser)
 	calendar := func(id, path, summary string) huma.Operation {
 		op := operation(id, http.MethodGet, path, summary, tag)
-		op.Security = []map[string][]string{{}}
 		op.Errors = []int{http.StatusNotFound}
 		op.Responses = map[string]*huma.Response{
 			"200": {Description: "iCalendar", Content: map[string]*huma.MediaType{"text/calendar": {Schema: &huma.Schema{Type: huma.TypeString}}}},
@@ -79,8 +80,14 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 		}
 		return op
 	}
-	register(api, calendar("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
-	register(api, calendar("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
+	register(api, calendar("meeting-calendar", "/meetings/{id}/calendar.ics", "A meeting as iCalendar or, for a date of a series, the whole series; with the UID of its invitations"), h.entry)
+	byToken := func(id, path, summary string) huma.Operation {
+		op := calendar(id, path, summary)
+		op.Security = []map[string][]string{{}}
+		return op
+	}
+	register(api, byToken("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
+	register(api, byToken("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
 }
 
 type calendarHandlers struct {
@@ -216,6 +223,7 @@ type roomCalendarInput struct {
 
 type calendarOutput struct {
 	Status       int
+	Disposition  string `header:"Content-Disposition"`
 	ContentType  string `header:"Content-Type"`
 	ETag         string `header:"ETag"`
 	CacheControl string `header:"Cache-Control"`
@@ -253,7 +261,31 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 	if err != nil {
 		return nil, err
 	}
-	body := h.Calendars.Calendar(name, ms, until)
+	return calendarOf(h.Calendars.Calendar(name, ms, until), known), nil
+}
+
+type entryInput struct {
+	Target
+	IfNoneMatch string `header:"If-None-Match"`
+}
+
+// entry is a file to import.
+func (h *calendarHandlers) entry(ctx context.Context, in *entryInput) (*calendarOutput, error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Service.CalendarEntry(ctx, by, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := calendarOf(h.Calendars.Entry(e), in.IfNoneMatch)
+	out.Disposition = `attachment; filename="meeting-` + strconv.FormatInt(in.ID, 10) + `.ics"`
+	return out, nil
+}
+
+// calendarOf answers with a calendar, unless the client knows it.
+func calendarOf(body []byte, known string) *calendarOutput {
 	sum := sha256.Sum256(body)
 	out := &calendarOutput{
 		Status: http.StatusOK, ContentType: "text/calendar; charset=utf-8", ETag: `"` + hex.EncodeToString(sum[:16]) + `"`,
@@ -262,5 +294,5 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 	if knows(known, out.ETag) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
-	return out, nil
+	return out
 }

@@ -174,6 +174,19 @@ func (SeriesInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema
 	return s
 }
 
+// RepeatInput is the rule by which a meeting repeats, with changes of the meeting itself. Fields
+// that are left out stay unchanged.
+type RepeatInput struct {
+	MeetingPatch
+	Recurrence
+}
+
+// TransformSchema names what must be there.
+func (RepeatInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = []string{"rrule"}
+	return s
+}
+
 // SeriesPatch changes dates of a series. Fields that are left out stay unchanged. Start and end are
 // those of the first date that changes; without a new start all dates keep theirs.
 type SeriesPatch struct {
@@ -224,6 +237,8 @@ func (h *handlers) registerSeries(api huma.API) {
 	const tag = "Series"
 	register(api, heavy(operation("preview-series", http.MethodPost, "/series/preview", "Preview POST /series: all dates, and those that cannot be booked", tag)), h.previewSeries)
 	register(api, creates(heavy(operation("create-series", http.MethodPost, "/series", "Book a series of meetings by a recurrence rule", tag))), h.createSeries)
+	register(api, heavy(operation("preview-repeat", http.MethodPost, "/meetings/{id}/repeat/preview", "Preview POST /meetings/{id}/repeat: all dates, and those that cannot be booked", tag)), h.previewRepeat)
+	register(api, creates(heavy(operation("repeat-meeting", http.MethodPost, "/meetings/{id}/repeat", "Make a meeting the first date of a new series; it keeps its ID and, in calendars, its UID", tag))), h.repeat)
 	register(api, operation("list-series", http.MethodGet, "/series", "List my series, newest first; admins list those of all users", tag), h.listSeries)
 	register(api, operation("get-series", http.MethodGet, "/series/{id}", "Get a series with its counts and next meetings", tag), h.series)
 	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all future dates, or those from a date on, which become a new series", tag)), h.updateSeries)
@@ -260,6 +275,41 @@ func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[Ser
 		return nil, err
 	}
 	r, err := h.svc.BookSeries(ctx, by, h.newSeries(in))
+	if err != nil {
+		return nil, err
+	}
+	return &made[SeriesResult]{ETag: etag(r.Series.Version), Location: h.locate("series", r.Series.ID), Body: seriesResultOf(r)}, nil
+}
+
+type repeatInput struct {
+	Target
+	Guard
+	Body Body[RepeatInput]
+}
+
+func (h *handlers) repeated(in *repeatInput) meeting.SeriesFields {
+	input, faults := in.Body.read(h.registry)
+	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
+}
+
+func (h *handlers) previewRepeat(ctx context.Context, in *repeatInput) (*struct{ Body SeriesResult }, error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.PreviewRepeat(ctx, by, in.ID, in.version(), h.repeated(in))
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body SeriesResult }{seriesResultOf(r)}, nil
+}
+
+func (h *handlers) repeat(ctx context.Context, in *repeatInput) (*made[SeriesResult], error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.Repeat(ctx, by, in.ID, in.version(), h.repeated(in))
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,25 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	return unquote.Replace(cal.Serialize(ics.WithNewLineWindows)), method
 }
 
+// Entry returns an iCalendar to import: a meeting, or the series of its facts, with the UID of its
+// invitations. The result depends only on the arguments.
+func (r *Renderer) Entry(f notify.Facts, tentative bool, changedAt time.Time) []byte {
+	cal := ics.NewCalendar()
+	cal.SetProductId("-//Punctual//Punctual//EN")
+	cal.SetMethod(ics.MethodPublish)
+	cal.SetCalscale("GREGORIAN")
+	c := &eventBuilder{Renderer: r, n: notify.Notification{Facts: f, CreatedAt: changedAt}, status: ics.ObjectStatusConfirmed}
+	if tentative {
+		c.status = ics.ObjectStatusTentative
+	}
+	if f.Series != nil {
+		c.series(cal)
+	} else {
+		c.single(cal)
+	}
+	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
+}
+
 type eventBuilder struct {
 	*Renderer
 	n      notify.Notification
@@ -143,8 +162,11 @@ func (c *eventBuilder) seriesRooms() []string {
 }
 
 func (c *eventBuilder) uid() string {
-	if id := c.n.Facts.SeriesID; id != 0 {
-		return c.uids.series(id)
+	switch f := c.n.Facts; {
+	case f.SeriesFirst != 0:
+		return c.uids.meeting(f.SeriesFirst)
+	case f.SeriesID != 0:
+		return c.uids.series(f.SeriesID)
 	}
 	return c.uids.meeting(c.meetingID())
 }

@@ -1,0 +1,87 @@
+package meeting
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A CalendarEntry is what a calendar needs to show a meeting, or all dates of its series.
+type CalendarEntry struct {
+	Facts
+	Tentative bool      // it waits for approval
+	ChangedAt time.Time // last change
+}
+
+// CalendarEntry returns the entry of a meeting or, for a date of a series, of the whole series: its
+// UID is that of the invitations. Users who see only this date get it alone. It fails with
+// [ErrForbidden] if the actor may not see the meeting, and with a [*StateError] if it will not take
+// place.
+func (s *Service) CalendarEntry(ctx context.Context, by Actor, id ID) (*CalendarEntry, error) {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	at := s.clock()
+	viewer, rooms, err := s.roomsForView(ctx, by, m)
+	if err != nil {
+		return nil, err
+	}
+	if !viewer.MaySee(m, rooms) {
+		return nil, ErrForbidden
+	}
+	m = m.At(at)
+	if m.gone() || m.Status == Released {
+		return nil, &StateError{State: m.Status, Action: "add to a calendar"}
+	}
+	if m.SeriesID != 0 && !m.OriginalStart.IsZero() && m.Status != Pending {
+		if e, err := s.seriesEntry(ctx, by, m.SeriesID, at); e != nil || err != nil {
+			return e, err
+		}
+	}
+	e := &CalendarEntry{Facts: m.View(viewer, rooms).facts(Actor{}), Tentative: m.Status == Pending, ChangedAt: m.UpdatedAt}
+	e.Sequence = m.Version
+	e.Facts.of(m)
+	return e, nil
+}
+
+// seriesEntry returns the entry of a series; nil if the actor may not see it as a whole.
+func (s *Service) seriesEntry(ctx context.Context, by Actor, id int64, at time.Time) (*CalendarEntry, error) {
+	series, err := s.store.Series(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := s.store.SeriesMeetings(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	viewer, rooms, err := s.roomsForView(ctx, by, append([]*Meeting{series.sample()}, ms...)...)
+	if err != nil {
+		return nil, err
+	}
+	if !viewer.MaySee(series.sample(), rooms) {
+		return nil, nil
+	}
+	e := &CalendarEntry{ChangedAt: series.UpdatedAt}
+	var shown []*Meeting
+	for _, m := range ms {
+		m = m.At(at)
+		if m.gone() || m.Status == Released || m.Status == Pending || m.OriginalStart.IsZero() || !viewer.MaySee(m, rooms) {
+			continue
+		}
+		shown = append(shown, m.View(viewer, rooms))
+		if e.ChangedAt.Before(m.UpdatedAt) {
+			e.ChangedAt = m.UpdatedAt
+		}
+	}
+	if len(shown) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(shown, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	series = series.View(viewer, rooms)
+	e.Facts = series.facts(shown, Actor{})
+	series.fill(&e.Facts, seriesNotice{dates: shown, calendar: shown}, at)
+	e.MeetingID, e.Sequence = shown[0].ID, series.Sequence
+	e.Series.ID, e.SeriesID, e.SeriesFirst = series.ID, series.ID, series.FirstMeeting
+	return e, nil
+}
