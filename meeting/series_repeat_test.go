@@ -94,9 +94,9 @@ func TestRepeat_refused(t *testing.T) {
 		t.Errorf("a taken date is refused with %v", taken)
 	}
 	for location, f := range map[string]SeriesFields{
-		"rrule":     {},
-		"exdates":   {Rule: weekly.Rule, ExDates: &[]clock.Time{clock.ParseDate("2027-02-11")}},
-		"organizer": {Rule: weekly.Rule, Fields: Fields{Organizer: &OrganizerRef{UserID: w.bob.ID}}},
+		"rrule":           {},
+		"exdates":         {Rule: weekly.Rule, ExDates: &[]clock.Time{clock.ParseDate("2027-02-11")}},
+		"organizer_email": {Rule: weekly.Rule, Fields: Fields{Organizer: &OrganizerRef{UserID: w.bob.ID}}},
 	} {
 		if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, f); !fails(err, location) {
 			t.Errorf("%s: %v", location, err)

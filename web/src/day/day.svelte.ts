@@ -10,6 +10,7 @@ import { filters } from './filters.svelte'
 import type { DayAxis } from './layout'
 
 const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
+const margin = 14 * 3_600_000 // how far clocks are from UTC, at most
 const slow = 120_000 // rooms rarely change, and no event reports it
 
 /** The loaded picture: its first and last instant, and its site if only the rooms of one were requested. */
@@ -93,13 +94,24 @@ class Day {
     return this.#sites.find((s) => s.id === id)?.name ?? ''
   }
 
+  /** What a first request has loaded already, beyond what it was for. */
+  #ahead = ''
   #latest = new LatestRequest()
   /** Events received since the latest request: its response may be older. */
   #since: GridMeeting[] = []
 
+  /** Loads what is requested now, unless the first request, for an unknown zone, has it. */
+  follow() {
+    const known = this.#ahead === this.wanted
+    this.#ahead = ''
+    if (!known) void this.load()
+  }
+
   async load() {
+    const { wanted } = this
     const span = this.#span
-    const [from, to] = span.split(' ') as [string, string]
+    const [from, to] = this.#requested(span)
+    const padded = !span.startsWith(from)
     const site = this.#drawn?.site === 0 ? 0 : filters.site
     const current = this.#latest.begin()
     this.#since = []
@@ -121,14 +133,32 @@ class Day {
       this.#rooms = same(this.#rooms, list)
       rooms.saw(list)
       clockChoice.remember(filters.roomZone)
-      this.#drawn = { span, site }
-      this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()]))
+      this.#drawn = { span: padded && this.#covered(from, to) ? this.#span : span, site }
+      if (this.fresh && this.wanted !== wanted) this.#ahead = this.wanted
+      this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()].filter((m) => !padded || this.#touches(m))))
       this.error = null
     } catch (err) {
       if (current()) this.error = err
     } finally {
       rooms.ready().catch(() => {}) // for everything that needs rooms; the picture itself does not wait
     }
+  }
+
+  /**
+   * What to request. On a first visit the rooms' zone is unknown, and so where their day begins: the
+   * request covers the day of every zone, so that it need not be repeated.
+   */
+  #requested(span: string): [string, string] {
+    const [from, to] = span.split(' ') as [string, string]
+    if (this.#drawn || clockChoice.mine || clockChoice.lastZone) return [from, to]
+    const moved = (at: string, by: number) => new Date(Date.parse(at) + by).toISOString()
+    return [moved(from, -2 * margin), moved(to, 2 * margin)]
+  }
+
+  /** Whether a requested span contains what the view shows. */
+  #covered(from: string, to: string): boolean {
+    const [first, last] = this.#span.split(' ') as [string, string]
+    return from <= first && last <= to
   }
 
   /** Whether the meeting is in the picture. */

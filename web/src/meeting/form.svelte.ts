@@ -125,6 +125,13 @@ export class Form {
     }
   }
 
+  /** Returns what makes the meeting a series: its changes, and the rule in local times. */
+  repeatBody(furthest: string) {
+    const { start, end, timezone } = this.body()
+    const { organizer_email: _, ...patch } = this.patch()
+    return { ...patch, start, end, timezone, ...this.recurrence(furthest) }
+  }
+
   /** Returns the changes to a series; the rule only if the user changed it. */
   recurrencePatch(furthest: string, planned: SeriesResult | null) {
     const { exdates, choices, on_conflict, rrule } = this.recurrence(furthest)

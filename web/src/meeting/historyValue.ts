@@ -6,12 +6,13 @@ import { rooms } from '../lib/rooms.svelte'
 import { types } from '../lib/types.svelte'
 import { wallOf } from '../lib/zone'
 import { reasonText, type Reason } from './reasons'
+import { ruleSentence } from './ruleText'
 
 const nothing = '–'
 const word = (of: Record<string, string>, key: string) => of[key] ?? key
 
-/** Returns the value of a field in the history, in words if possible, with times in the zone. */
-export function valueOf(field: string, v: unknown, zone: string): string {
+/** Returns the value of a field in the history, in words if possible, with times in the zone. `date` is that of the meeting, for its rule. */
+export function valueOf(field: string, v: unknown, zone: string, date = ''): string {
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return nothing
   if (/^(organizer_)?fields\./.test(field)) return inWords(v)
   switch (field) {
@@ -25,6 +26,8 @@ export function valueOf(field: string, v: unknown, zone: string): string {
       return f.list((v as number[]).map((id) => rooms.name(id)))
     case 'type_id':
       return types.name(Number(v)) || `#${v}`
+    case 'rrule':
+      return (date && ruleSentence(String(v), date)) || String(v)
     case 'override':
       return (v as Reason[]).map((r) => reasonText(r, zone)).join(' ')
     case 'reminders':

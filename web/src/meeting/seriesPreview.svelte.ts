@@ -17,6 +17,8 @@ export interface PlannedDate {
   start: Date
   end: Date
   roomIDs: number[]
+  /** Whether it is the meeting that becomes a series: it cannot be skipped. */
+  own: boolean
   state: 'free' | 'taken' | 'skipped' | 'fresh' | 'changed' | 'dropped'
   why?: SkippedDate
 }
@@ -107,6 +109,12 @@ export class SeriesPreview {
     const form = this.#form
     const body = { ...form.body(), title: form.f.title.trim() || '…', attendees: form.body().attendees.filter((a) => isReachable({ ...a, email: a.email ?? '' })) }
     if (form.f.override && !form.f.overrideReason.trim()) body.override = { reason: '…' }
+    if (form.meeting && !form.series) {
+      const { id, version } = form.meeting
+      const repeat = { ...form.repeatBody(this.furthest), title: body.title, ...(body.override ? { override: body.override } : {}) }
+      if ('attendees' in repeat) repeat.attendees = body.attendees
+      return ask(api.POST('/meetings/{id}/repeat/preview', { params: { path: { id }, header: { 'If-Match': `"${version}"` } }, body: repeat }))
+    }
     if (!form.series) return ask(api.POST('/series/preview', { body: { ...body, ...form.recurrence(this.furthest) } }))
     const { series, from } = form.series
     const path = { params: { path: { id: series.id }, header: { 'If-Match': `"${series.version}"` } } }
@@ -166,21 +174,22 @@ export class SeriesPreview {
         start: new Date(m.start),
         end: new Date(m.end),
         roomIDs: m.room_ids,
-        state: m.status === 'cancelled' ? 'dropped' : m.id ? 'changed' : this.#form.series ? 'fresh' : 'free',
+        own: m.id !== 0 && !this.#form.series,
+        state: m.status === 'cancelled' ? 'dropped' : !this.#form.series ? 'free' : m.id ? 'changed' : 'fresh',
       }))
     for (const s of this.result.skipped) {
       const start = new Date(s.original_start)
       const known = list.findIndex((d) => d.original === start.getTime() && d.state !== 'dropped')
       if (known >= 0) list.splice(known, 1)
       const date = dateOf(s.original_start)
-      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.choices[date] ?? f.rooms, state: 'taken', why: s })
+      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.choices[date] ?? f.rooms, own: false, state: 'taken', why: s })
     }
     for (const date of f.skips) {
       if (list.some((d) => d.date === date && d.state !== 'dropped')) continue
       const start = instantOf(date + startWall.slice(10), zone)
       const at = list.findIndex((d) => d.date === date)
       if (at >= 0) list.splice(at, 1)
-      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.rooms, state: 'skipped' })
+      list.push({ date, original: start.getTime(), start, end: new Date(start.getTime() + length * 60_000), roomIDs: f.rooms, own: false, state: 'skipped' })
     }
     return list.sort((a, b) => a.start.getTime() - b.start.getTime())
   }

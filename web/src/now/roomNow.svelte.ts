@@ -110,9 +110,17 @@ class RoomNow {
     void booking.open({ roomID: o.room.id, start: wallOf(o.start, zone), end: wallOf(o.end, zone), fields: { title: i18n.t.now.meeting(session.user?.name ?? '') } })
   }
 
-  #booked(made: Meeting) {
+  /** Shows what was booked; after an undo, the meeting as it was before, or nothing. */
+  #booked(made: Meeting, before?: Meeting) {
     this.made = made
-    report(i18n.t.now.booked(rooms.name(made.room_ids[0]!), time(made.end, rooms.zoneOf(made))), [made], () => this.close())
+    report(i18n.t.now.booked(rooms.name(made.room_ids[0]!), time(made.end, rooms.zoneOf(made))), [made], () => (before ? void this.#restored(before.id) : this.close()))
+  }
+
+  async #restored(id: number) {
+    await this.#do(async () => {
+      this.made = await ask(api.GET('/meetings/{id}', { params: { path: { id } } }))
+      this.minutes = (Date.parse(this.made.end) - Date.parse(this.made.start)) / minute
+    })
   }
 
   /** Sets the length: of the booking, or of what is offered. */
@@ -127,7 +135,7 @@ class RoomNow {
       const end = new Date(Date.parse(made.start) + minutes * minute).toISOString()
       const saved = await ask(api.PATCH('/meetings/{id}', { params: { path: { id: made.id } }, body: { end } }))
       booking.changed(saved)
-      this.#booked(saved)
+      this.#booked(saved, made)
     })
   }
 

@@ -866,6 +866,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/meetings/{id}/calendar.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A meeting as iCalendar or, for a date of a series, the whole series; with the UID of its invitations */
+        get: operations["meeting-calendar"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/meetings/{id}/cancel": {
         parameters: {
             query?: never;
@@ -996,6 +1013,40 @@ export interface paths {
         put?: never;
         /** Release the rooms of a meeting as a no-show */
         post: operations["release-meeting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/meetings/{id}/repeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a meeting the first date of a new series; it keeps its ID and, in calendars, its UID */
+        post: operations["repeat-meeting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/meetings/{id}/repeat/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Preview POST /meetings/{id}/repeat: all dates, and those that cannot be booked */
+        post: operations["preview-repeat"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5165,6 +5216,70 @@ export interface components {
              */
             offset: string;
         };
+        RepeatInput: {
+            /** @description At most 500 attendees */
+            attendees?: components["schemas"]["AttendeeInput"][] | null;
+            /** @description Other rooms for individual dates */
+            choices?: components["schemas"]["ChoiceInput"][] | null;
+            /** @description At most 10,000 characters */
+            description?: string | null;
+            /**
+             * @description RFC 3339 time with an offset, or local time in timezone
+             * @example 2027-02-10T10:00:00Z
+             */
+            end?: string | null;
+            /**
+             * @description Dates to exclude: a day, or a time with an offset or local in timezone
+             * @example [
+             *       "2027-02-17"
+             *     ]
+             */
+            exdates?: string[] | null;
+            /**
+             * @description What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site
+             * @enum {string|null}
+             */
+            on_conflict?: "fail" | "skip" | "other_room" | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             */
+            organizer_id?: number | null;
+            /** @description Overrides room policies, but never other meetings; admins only */
+            override?: components["schemas"]["OverrideInput"];
+            /** @description Dates to add: a day, which uses the time of day of the start, or a time with an offset or local in timezone */
+            rdates?: string[] | null;
+            /** @description At most 10 reminders; empty for none, null for the installation's defaults */
+            reminders?: components["schemas"]["ReminderInput"][] | null;
+            /** @description 1 to 50 room IDs; either all rooms are booked or none */
+            room_ids?: number[] | null;
+            /**
+             * @description RFC 5545 recurrence rule: DAILY, WEEKLY, MONTHLY or YEARLY, with COUNT or UNTIL. The start must be one of its dates
+             * @example FREQ=WEEKLY;COUNT=10
+             */
+            rrule: string | null;
+            /**
+             * @description RFC 3339 time with an offset, or local time in timezone
+             * @example 2027-02-10T09:00:00Z
+             */
+            start?: string | null;
+            /**
+             * @description IANA time zone name for local times; null for the first room's time zone
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /** @description 1 to 200 characters */
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description Active meeting type; null for an ordinary meeting
+             */
+            type_id?: number | null;
+            /** @enum {string|null} */
+            visibility?: "public" | "private" | null;
+        };
         RequestResetInputBody: {
             email: string;
         };
@@ -8246,6 +8361,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control"?: string;
+                    "Content-Disposition"?: string;
                     "Content-Type"?: string;
                     ETag?: string;
                     "X-Robots-Tag"?: string;
@@ -8801,6 +8917,49 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "meeting-calendar": {
+        parameters: {
+            query?: never;
+            header?: {
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description iCalendar */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Disposition"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    "X-Robots-Tag"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "cancel-meeting": {
         parameters: {
             query?: never;
@@ -9121,6 +9280,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Meeting"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "repeat-meeting": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepeatInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "preview-repeat": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepeatInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesResult"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -9935,6 +10188,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control"?: string;
+                    "Content-Disposition"?: string;
                     "Content-Type"?: string;
                     ETag?: string;
                     "X-Robots-Tag"?: string;

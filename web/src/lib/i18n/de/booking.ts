@@ -89,6 +89,11 @@ const de: typeof en = {
     editSeries: 'Serie bearbeiten',
     resolve: (n) => (n === 1 ? '1 Konflikt lösen' : `${n} Konflikte lösen`),
     submitSeries: (n) => (n === 1 ? '1 Termin buchen' : `${n} Termine buchen`),
+    submitMore: (n) => (n === 1 ? '1 weiteren Termin buchen' : `${n} weitere Termine buchen`),
+    requestSeries: (n) => (n === 1 ? '1 Termin anfragen' : `${n} Termine anfragen`),
+    requestMore: (n) => (n === 1 ? '1 weiteren Termin anfragen' : `${n} weitere Termine anfragen`),
+    repeated: (n) => `Die Besprechung hat jetzt ${n} Termine`,
+    sendRequest: 'Anfrage senden',
     bookedSeries: (n) => (n === 1 ? '1 Termin gebucht' : `${n} Termine gebucht`),
   },
 }

@@ -38,6 +38,8 @@ const de: typeof en = {
     invitations: 'Einladungen',
     invites: (who) => `${who} hat Sie eingeladen`,
     accept: 'Zusagen',
+    acceptAll: (n) => `Alle ${n} annehmen`,
+    acceptedAll: (n) => `${n} Einladungen angenommen`,
     maybe: 'Vielleicht',
     decline: 'Absagen',
     answer: (what, title) => `${what}: ${title}`,

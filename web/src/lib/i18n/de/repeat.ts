@@ -58,6 +58,7 @@ const de: typeof en = {
     noOther: 'Kein anderer Raum ist verfügbar.',
     skipped: 'Übersprungen',
     fresh: 'Neu',
+    itself: 'Diese Besprechung',
     changed: 'Geändert',
     dropped: 'Wird abgesagt',
     unchanged: 'Keine Änderungen.',

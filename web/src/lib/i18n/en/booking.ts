@@ -87,6 +87,11 @@ export default {
     editSeries: 'Edit series',
     resolve: (n: number) => (n === 1 ? 'Resolve 1 conflict' : `Resolve ${n} conflicts`),
     submitSeries: (n: number) => (n === 1 ? 'Book 1 date' : `Book ${n} dates`),
+    submitMore: (n: number) => (n === 1 ? 'Book 1 more date' : `Book ${n} more dates`),
+    requestSeries: (n: number) => (n === 1 ? 'Request 1 date' : `Request ${n} dates`),
+    requestMore: (n: number) => (n === 1 ? 'Request 1 more date' : `Request ${n} more dates`),
+    repeated: (n: number) => `The meeting now has ${n} dates`,
+    sendRequest: 'Send request',
     bookedSeries: (n: number) => (n === 1 ? '1 date booked' : `${n} dates booked`),
   },
 }

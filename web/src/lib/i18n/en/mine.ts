@@ -36,6 +36,8 @@ export default {
     invitations: 'Invitations',
     invites: (who: string) => `${who} invited you`,
     accept: 'Accept',
+    acceptAll: (n: number) => `Accept all ${n}`,
+    acceptedAll: (n: number) => `${n} invitations accepted`,
     maybe: 'Maybe',
     decline: 'Decline',
     answer: (what: string, title: string) => `${what}: ${title}`,

@@ -59,6 +59,7 @@ export default {
     noOther: 'No other room is available.' as string,
     skipped: 'Skipped' as string,
     fresh: 'New' as string,
+    itself: 'This meeting',
     changed: 'Changed' as string,
     dropped: 'Will be canceled' as string,
     unchanged: 'No changes.' as string,

@@ -89,6 +89,11 @@ const zh: typeof en = {
     editSeries: '编辑系列会议',
     resolve: (n) => `解决${n}个冲突`,
     submitSeries: (n) => `预订 ${n} 次`,
+    submitMore: (n) => `再预订 ${n} 次`,
+    requestSeries: (n) => `申请 ${n} 次`,
+    requestMore: (n) => `再申请 ${n} 次`,
+    repeated: (n) => `会议现在共有 ${n} 次`,
+    sendRequest: '发送申请',
     bookedSeries: (n) => `已预订 ${n} 次`,
   },
 }

@@ -38,6 +38,8 @@ const zh: typeof en = {
     invitations: '邀请',
     invites: (who) => `${who} 邀请您`,
     accept: '接受',
+    acceptAll: (n) => `全部接受（${n}）`,
+    acceptedAll: (n) => `已接受 ${n} 个邀请`,
     maybe: '待定',
     decline: '谢绝',
     answer: (what, title) => `${what}：${title}`,

@@ -57,6 +57,7 @@ const zh: typeof en = {
     noOther: '没有其他可用的会议室。',
     skipped: '已跳过',
     fresh: '新增',
+    itself: '当前会议',
     changed: '已更改',
     dropped: '将取消',
     unchanged: '没有更改。',

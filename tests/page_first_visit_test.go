@@ -1,0 +1,52 @@
+package tests
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPageFirstVisit: a browser that does not know the rooms' zone reads the grid once. All
+// invitations are accepted at once. An undo of a change of length keeps the panel of a room now.
+func TestPageFirstVisit(t *testing.T) {
+	t.Parallel()
+	server := undoable(t)
+	server.Login(t, "ada@example.org", demoPassword).NewRoom(t, "At hand", with{"timezone": "Europe/Berlin"})
+	b := browse(t, server)
+	b.signIn("grace@example.org", demoPassword)
+	b.await("document.querySelector('main [role=grid] [role=row]')")
+	b.await("localStorage.getItem('punctual.room-zone')")
+	b.await("!document.querySelector('[aria-busy=true]')")
+	requests := "performance.getEntriesByType('resource').map((e) => new URL(e.name).pathname).filter((p) => p.startsWith('/api/v1/'))"
+	if all := eval[[]string](b, "%s", requests); strings.Count(strings.Join(all, " "), "/api/v1/grid") != 1 {
+		t.Errorf("the first visit requests %q", all)
+	}
+
+	b.open("/mine")
+	b.await("document.querySelector('[aria-labelledby=invitations] header button')")
+	text := eval[string](b, "document.querySelector('[aria-labelledby=invitations] header button').innerText.trim()")
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "Accept all "))
+	if err != nil || n < 2 {
+		t.Fatalf("the button says %q", text)
+	}
+	b.accessible("invitations")
+	b.shot("accept-all")
+	b.press(text)
+	b.told(strconv.Itoa(n) + " invitations accepted")
+	b.await("!document.querySelector('[aria-labelledby=invitations]')")
+	b.shot("accepted-all")
+
+	b.open("/")
+	b.press("Room now")
+	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '30 min' && document.querySelector('#room-now .foot a')")
+	id := strings.TrimPrefix(eval[string](b, "document.querySelector('#room-now .foot a').getAttribute('href')"), "/meetings/")
+	b.click("[...document.querySelectorAll('#room-now .lengths button')][0]")
+	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '15 min'")
+	b.click("[...document.querySelectorAll('.toasts button')].find((e) => e.innerText.trim() === 'Undo')")
+	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '30 min'")
+	b.shot("room-now-undone")
+	meeting, _ := strconv.ParseInt(id, 10, 64)
+	if m := server.Login(t, "grace@example.org", demoPassword).Meeting(t, meeting); m.Status == "cancelled" || m.End.Sub(m.Start).Minutes() != 30 {
+		t.Errorf("after the undo it is %+v", m)
+	}
+}
