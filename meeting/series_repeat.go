@@ -125,8 +125,8 @@ func (m *Meeting) repeated(f *SeriesFields, at time.Time) (*Series, error) {
 	}, nil
 }
 
-// repeatedDates returns the dates of the series, of which the first is the meeting. Nobody has
-// responded to the others.
+// repeatedDates returns the dates of the series. The first is the meeting. Nobody has responded to
+// the others.
 func (s *Series) repeatedDates(m *Meeting, terms Terms, defaults []Reminder) ([]*plannedDate, error) {
 	var dates []*plannedDate
 	for i, d := range s.Dates() {

@@ -80,7 +80,9 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 		}
 		return op
 	}
-	register(api, calendar("meeting-calendar", "/meetings/{id}/calendar.ics", "A meeting as iCalendar or, for a date of a series, the whole series; with the UID of its invitations"), h.entry)
+	entry := calendar("meeting-calendar", "/meetings/{id}/calendar.ics", "A meeting as iCalendar or, for a date of a series, the whole series; with the UID of its invitations")
+	entry.Errors = []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict}
+	register(api, entry, h.entry)
 	byToken := func(id, path, summary string) huma.Operation {
 		op := calendar(id, path, summary)
 		op.Security = []map[string][]string{{}}

@@ -96,6 +96,8 @@ class Day {
 
   /** What a first request has loaded already, beyond what it was for. */
   #ahead = ''
+  /** The first request, while it is under way. */
+  #asked: { from: string; to: string; site: number } | null = null
   #latest = new LatestRequest()
   /** Events received since the latest request: its response may be older. */
   #since: GridMeeting[] = []
@@ -104,7 +106,9 @@ class Day {
   follow() {
     const known = this.#ahead === this.wanted
     this.#ahead = ''
-    if (!known) void this.load()
+    const asked = this.#asked
+    if (known || (asked && asked.site === filters.site && this.#covered(asked.from, asked.to))) return
+    void this.load()
   }
 
   async load() {
@@ -112,9 +116,11 @@ class Day {
     const span = this.#span
     const [from, to] = this.#requested(span)
     const padded = !span.startsWith(from)
+    this.#asked = null
     const site = this.#drawn?.site === 0 ? 0 : filters.site
     const current = this.#latest.begin()
     this.#since = []
+    if (padded) this.#asked = { from, to, site }
     try {
       await live.ready()
       const list: GridRoom[] = []
@@ -140,6 +146,7 @@ class Day {
     } catch (err) {
       if (current()) this.error = err
     } finally {
+      if (current()) this.#asked = null
       rooms.ready().catch(() => {}) // for everything that needs rooms; the picture itself does not wait
     }
   }
