@@ -16,7 +16,7 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time
 }
 
 // Entry is one meeting or series, for people who see its attendees.
-func (a calendarAdapter) Entry(e *meeting.CalendarEntry) []byte {
+func (a calendarAdapter) Entry(e *meeting.CalendarItem) []byte {
 	return a.render.Entry(e.Facts, e.Tentative, e.ChangedAt)
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Repeat makes a meeting the first date of a new series, and books the other dates of its rule.
 // The fields may also change the meeting itself, except its organizer. It keeps its ID, and
-// calendars keep its UID. ifMatch, unless nil, is the expected version of the meeting.
+// calendars keep its UID. ifMatch, unless nil, is the expected version of the meeting. A meeting that
+// another calendar program goes on changing is a [*ForeignError].
 //
 // With [SkipOnConflict], a meeting that cannot move to a new time or room stays as it is.
 func (s *Service) Repeat(ctx context.Context, by Actor, id ID, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
@@ -103,6 +104,9 @@ func (s *Service) planRepeat(ctx context.Context, by Actor, m *Meeting, f Series
 func (m *Meeting) repeated(f *SeriesFields, at time.Time) (*Series, error) {
 	if f.Rule == nil && !fault.List(f.Faults).Has("rrule") {
 		f.Faults = append(f.Faults, Fault{Location: "rrule", Code: "required", Message: "is required"})
+	}
+	if m.Foreign != "" {
+		return nil, &ForeignError{Kind: m.Foreign}
 	}
 	if m.SeriesID != 0 {
 		return nil, fault.Invalid("rrule", "contradiction", "must not be set: the meeting is a date of series %d", m.SeriesID)

@@ -47,7 +47,7 @@ func TestRepeat(t *testing.T) {
 	if d := cmp.Diff(Change{To: "FREQ=WEEKLY;COUNT=3"}, w.store.history[m.ID][1].Changes["rrule"]); d != "" {
 		t.Error(d)
 	}
-	entry, err := w.CalendarEntry(t.Context(), w.bob, r.Meetings[2].ID)
+	entry, err := w.CalendarItem(t.Context(), w.bob, r.Meetings[2].ID)
 	if err != nil || entry.SeriesFirst != m.ID || entry.Series.Rule != "FREQ=WEEKLY;COUNT=3" {
 		t.Errorf("the entry to import is %+v, %v", entry, err)
 	}
@@ -111,7 +111,7 @@ func TestRepeat_refused(t *testing.T) {
 	if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, weekly); err == nil {
 		t.Error("a cancelled meeting repeats")
 	}
-	if _, err := w.CalendarEntry(t.Context(), w.ann, m.ID); err == nil {
+	if _, err := w.CalendarItem(t.Context(), w.ann, m.ID); err == nil {
 		t.Error("a cancelled meeting is added to a calendar")
 	}
 }

@@ -23,7 +23,7 @@ type Calendars interface {
 	// Calendar returns the meetings up to an instant.
 	Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte
 	// Entry returns one meeting or series, to import.
-	Entry(e *meeting.CalendarEntry) []byte
+	Entry(e *meeting.CalendarItem) []byte
 }
 
 // CalendarDeps are the dependencies of calendar feeds.
@@ -277,7 +277,7 @@ func (h *calendarHandlers) entry(ctx context.Context, in *entryInput) (*calendar
 	if err != nil {
 		return nil, err
 	}
-	e, err := h.Service.CalendarEntry(ctx, by, in.ID)
+	e, err := h.Service.CalendarItem(ctx, by, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A CalendarEntry is what a calendar needs to show a meeting, or all dates of its series.
-type CalendarEntry struct {
+// A CalendarItem is what a calendar needs to show a meeting, or all dates of its series.
+type CalendarItem struct {
 	Facts
 	Tentative bool      // it waits for approval
 	ChangedAt time.Time // last change
 }
 
-// CalendarEntry returns the entry of a meeting or, for a date of a series, of the whole series: its
+// CalendarItem returns the item of a meeting or, for a date of a series, of the whole series: its
 // UID is that of the invitations. Users who see only this date get it alone. It fails with
 // [ErrForbidden] if the actor may not see the meeting, and with a [*StateError] if it will not take
 // place.
-func (s *Service) CalendarEntry(ctx context.Context, by Actor, id ID) (*CalendarEntry, error) {
+func (s *Service) CalendarItem(ctx context.Context, by Actor, id ID) (*CalendarItem, error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
 		return nil, err
@@ -35,18 +35,18 @@ func (s *Service) CalendarEntry(ctx context.Context, by Actor, id ID) (*Calendar
 		return nil, &StateError{State: m.Status, Action: "add to a calendar"}
 	}
 	if m.SeriesID != 0 && !m.OriginalStart.IsZero() && m.Status != Pending {
-		if e, err := s.seriesEntry(ctx, by, m.SeriesID, at); e != nil || err != nil {
+		if e, err := s.seriesItem(ctx, by, m.SeriesID, at); e != nil || err != nil {
 			return e, err
 		}
 	}
-	e := &CalendarEntry{Facts: m.View(viewer, rooms).facts(Actor{}), Tentative: m.Status == Pending, ChangedAt: m.UpdatedAt}
+	e := &CalendarItem{Facts: m.View(viewer, rooms).facts(Actor{}), Tentative: m.Status == Pending, ChangedAt: m.UpdatedAt}
 	e.Sequence = m.Version
 	e.Facts.of(m)
 	return e, nil
 }
 
-// seriesEntry returns the entry of a series; nil if the actor may not see it as a whole.
-func (s *Service) seriesEntry(ctx context.Context, by Actor, id int64, at time.Time) (*CalendarEntry, error) {
+// seriesItem returns the item of a series; nil if the actor may not see it as a whole.
+func (s *Service) seriesItem(ctx context.Context, by Actor, id int64, at time.Time) (*CalendarItem, error) {
 	series, err := s.store.Series(ctx, id)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Service) seriesEntry(ctx context.Context, by Actor, id int64, at time.T
 	if !viewer.MaySee(series.sample(), rooms) {
 		return nil, nil
 	}
-	e := &CalendarEntry{ChangedAt: series.UpdatedAt}
+	e := &CalendarItem{ChangedAt: series.UpdatedAt}
 	var shown []*Meeting
 	for _, m := range ms {
 		m = m.At(at)
