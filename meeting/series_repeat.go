@@ -125,7 +125,7 @@ func (m *Meeting) repeated(f *SeriesFields, at time.Time) (*Series, error) {
 	return &Series{
 		FirstMeeting: m.ID, Organizer: m.Organizer, Title: m.Title, Description: m.Description, Timezone: m.Timezone, Start: start, End: end,
 		RoomIDs: m.RoomIDs, RoomNames: m.RoomNames, Attendees: m.Attendees, Reminders: m.Reminders, DefaultReminders: m.DefaultReminders,
-		Visibility: m.Visibility, TypeID: m.TypeID, Sequence: m.revision(), CreatedAt: at,
+		Visibility: m.Visibility, TypeID: m.TypeID, Custom: m.Custom, Sequence: m.revision(), CreatedAt: at,
 	}, nil
 }
 
