@@ -169,7 +169,10 @@ func (p *planner) repeat(ctx context.Context, c *SeriesChange, dates []*plannedD
 		return err
 	}
 	c.Update = []*Meeting{m}
-	var err error
+	err := (&revision{planner: p, all: []*Meeting{first.base}, change: c}).checkLastChange(ctx)
+	if err != nil {
+		return err
+	}
 	if c.Create, err = p.book(ctx, dates); err != nil {
 		return err
 	}
