@@ -49,6 +49,18 @@ const de: typeof en = {
     mine: 'Meine Besprechungen',
     name: (when) => `Kalender, ${when}`,
     manage: 'Links verwalten',
+    programs: 'Kalenderprogramme',
+    programsText: 'Verbinden Sie den Kalender Ihres Handys oder Computers. Dort können Sie Besprechungen lesen, buchen und ändern sowie Einladungen beantworten.',
+    makePassword: 'App-Passwort erstellen',
+    passwordOnce: 'Geben Sie dies in Ihrem Kalenderprogramm ein. Das Passwort wird nur einmal angezeigt und öffnet nur Ihre Kalender.',
+    server: 'Server',
+    user: 'Benutzername',
+    password: 'App-Passwort',
+    passwordEnded: 'App-Passwort widerrufen',
+    ios: 'iPhone, iPad: Einstellungen, Apps, Kalender, Kalenderaccounts, Account hinzufügen, Andere, CalDAV-Account hinzufügen',
+    macos: 'Mac: Kalender, Account hinzufügen, Anderer CalDAV-Account, Manuell',
+    thunderbird: 'Thunderbird: Neuer Kalender, Im Netzwerk',
+    davx5: 'Android mit DAVx5: Konto hinzufügen, Mit URL und Benutzername anmelden',
   },
 }
 

@@ -49,6 +49,18 @@ const zh: typeof en = {
     mine: '我的会议',
     name: (when) => `日历，${when}`,
     manage: '管理链接',
+    programs: '日历程序',
+    programsText: '连接手机或电脑上的日历。您可以在其中查看、预订和更改会议，并回复邀请。',
+    makePassword: '创建应用密码',
+    passwordOnce: '请在日历程序中输入以下信息。密码只显示一次，且只能打开您的日历。',
+    server: '服务器',
+    user: '用户名',
+    password: '应用密码',
+    passwordEnded: '应用密码已撤销',
+    ios: 'iPhone、iPad：设置、App、日历、日历账户、添加账户、其他、添加 CalDAV 账户',
+    macos: 'Mac：日历、添加账户、其他 CalDAV 账户、手动',
+    thunderbird: 'Thunderbird：新建日历、网络',
+    davx5: 'Android（DAVx5）：添加账户、使用 URL 和用户名登录',
   },
 }
 
