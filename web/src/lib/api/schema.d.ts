@@ -5235,6 +5235,10 @@ export interface components {
              *     ]
              */
             exdates?: string[] | null;
+            /** @description Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description What to do if a date conflicts with another meeting or breaks a policy. fail saves nothing, skip saves the other dates, other_room books a comparable room at the same site
              * @enum {string|null}
