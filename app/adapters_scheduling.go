@@ -14,7 +14,9 @@ import (
 // schedulingSettings are those in force now.
 func (a *Application) schedulingSettings() scheduling.Settings {
 	s := a.settings.Load()
-	return scheduling.Settings{Domain: a.mailroomSettings().Domain, MaxAdvance: s.Limits.MaxAdvance, Undo: s.Undo}
+	return a.latest.Load().Mailroom.Scheduling(scheduling.Settings{
+		Domain: a.mailroomSettings().Domain, MaxAdvance: s.Limits.MaxAdvance, Undo: s.Undo,
+	})
 }
 
 // guestDirectory finds the organizers of events from other calendar programs.

@@ -13,7 +13,8 @@ const (
 	JobEnd    = "meeting.end"
 	JobRemind = "meeting.remind"
 	JobExpire = "approval.expire"
-	JobAnswer = "itip.answer" // answers the organizer's calendar after a change; key: the meeting
+	JobAnswer = "itip.answer"   // answers the organizer's calendar after a change; key: the meeting
+	JobExtend = "series.extend" // books dates as they come within reach; key: the event
 	JobNoShow = "meeting.no_show"
 
 	JobApprovalRemind = "approval.remind"

@@ -25,7 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
 	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/itip", "meeting/mailroom", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
-	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
+	{"app/config", []string{"account/fault", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify/sms"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database/sqlfile", nil, []string{"gorm.io/"}},

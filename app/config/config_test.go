@@ -232,7 +232,7 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 	for env, want := range map[string]string{
 		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[x]":       `PUNCTUAL_HTTP_TRUSTED_PROXIES:1:2: http.trusted_proxies[0] is "x"; it must be an address or a network such as 10.0.0.0/8`,
 		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
-		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, itip.process, itip.answer, notify.email, notify.sms, webhook.deliver`,
+		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, itip.process, itip.answer, series.extend, notify.email, notify.sms, webhook.deliver`,
 	} {
 		_, _, err := parse("c.yaml", nil, []string{env})
 		if err == nil || err.Error() != want {

@@ -10,6 +10,7 @@ import (
 
 	"punctual/meeting/mailroom"
 	"punctual/meeting/mailroom/lmtp"
+	"punctual/meeting/scheduling"
 )
 
 // Mailroom configures how rooms receive mail.
@@ -20,7 +21,34 @@ type Mailroom struct {
 	IMAP          IMAP           `yaml:"imap" restart:"true"`
 	Trust         MailTrust      `yaml:"trust"`
 	Limits        MailroomLimits `yaml:"limits"`
+	Senders       MailSenders    `yaml:"senders"`
+	Conflicts     MailConflicts  `yaml:"conflicts"`
+	BeyondWindow  string         `yaml:"beyond_window"`
+	Title         string         `yaml:"title"`
 	Keep          time.Duration  `yaml:"keep"`
+}
+
+// MailSenders says what happens to invitations of organizers who are no users.
+type MailSenders struct {
+	Domains []string `yaml:"domains"`
+	Unknown string   `yaml:"unknown"`
+}
+
+// MailConflicts limits how much of a series may be taken.
+type MailConflicts struct {
+	Percent int `yaml:"percent"`
+	Count   int `yaml:"count"`
+}
+
+// Scheduling completes the settings of package scheduling.
+func (c Mailroom) Scheduling(s scheduling.Settings) scheduling.Settings {
+	s.Percent, s.Count = c.Conflicts.Percent, c.Conflicts.Count
+	s.BeyondWindow, s.Title = scheduling.BeyondWindow(c.BeyondWindow), scheduling.TitlePolicy(c.Title)
+	s.Guests = c.Senders.Unknown == "guest"
+	for _, domain := range c.Senders.Domains {
+		s.Domains = append(s.Domains, strings.ToLower(domain))
+	}
+	return s
 }
 
 // IMAP is the mailbox that is read.
@@ -69,10 +97,11 @@ func (c Mailroom) Networks() []netip.Prefix { return networks(c.AllowNetworks) }
 func defaultMailroom() Mailroom {
 	return Mailroom{
 		Listen: "lmtp:127.0.0.1:2424", AllowNetworks: []string{"127.0.0.0/8"},
-		IMAP:   IMAP{Port: 993, TLS: "tls", Mailbox: "INBOX", Done: "Done", Poll: time.Minute},
-		Trust:  MailTrust{Mode: "results", AuthservIDs: []string{}, Unauthenticated: "quarantine"},
-		Limits: MailroomLimits{Size: 1 << 20, Depth: 20, Parts: 100, Events: 400, PerSender: Rate{Count: 60, Per: time.Hour}},
-		Keep:   720 * time.Hour,
+		IMAP:    IMAP{Port: 993, TLS: "tls", Mailbox: "INBOX", Done: "Done", Poll: time.Minute},
+		Trust:   MailTrust{Mode: "results", AuthservIDs: []string{}, Unauthenticated: "quarantine"},
+		Limits:  MailroomLimits{Size: 1 << 20, Depth: 20, Parts: 100, Events: 400, PerSender: Rate{Count: 60, Per: time.Hour}},
+		Senders: MailSenders{Domains: []string{}, Unknown: "decline"}, BeyondWindow: "extend", Title: "keep",
+		Keep: 720 * time.Hour,
 	}
 }
 
@@ -103,6 +132,15 @@ func (c *Mailroom) validate(r *rules) {
 	between("mailroom.limits.depth", c.Limits.Depth, 2, 100)
 	between("mailroom.limits.parts", c.Limits.Parts, 2, 1000)
 	between("mailroom.limits.events", c.Limits.Events, 1, 10_000)
+	r.oneOf("mailroom.senders.unknown", c.Senders.Unknown, "decline", "guest")
+	r.check(c.Senders.Unknown != "guest" || len(c.Senders.Domains) > 0, "mailroom.senders.domains", "is empty, so nobody could become a guest: name the domains of your people")
+	for i, domain := range c.Senders.Domains {
+		r.check(domainName.MatchString(domain), fmt.Sprintf("mailroom.senders.domains[%d]", i), "must be a domain such as example.org, not %q", domain)
+	}
+	between("mailroom.conflicts.percent", c.Conflicts.Percent, 0, 100)
+	between("mailroom.conflicts.count", c.Conflicts.Count, 0, 10_000)
+	r.oneOf("mailroom.beyond_window", c.BeyondWindow, "decline", "trim", "extend")
+	r.oneOf("mailroom.title", c.Title, "keep", "organizer", "hide")
 	r.within("mailroom.keep", c.Keep, day, 50*year)
 }
 

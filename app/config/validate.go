@@ -23,7 +23,7 @@ import (
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "notify.email", "notify.sms", "webhook.deliver"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {

@@ -25,6 +25,7 @@ type calendarObjectRow struct {
 	SeriesID  *int64
 	Sequence  int64
 	Dtstamp   *time.Time
+	ExtendAt  *time.Time
 }
 
 func (calendarObjectRow) TableName() string { return "calendar_objects" }

@@ -109,7 +109,7 @@ func (s *Store) KnownEvent(ctx context.Context, uid, organizer string) (*schedul
 	if err != nil {
 		return nil, fmt.Errorf("look up event: %w", err)
 	}
-	known := &scheduling.Known{ID: row.ID, Origin: row.Origin, MeetingID: orZero(row.MeetingID), SeriesID: orZero(row.SeriesID)}
+	known := &scheduling.Known{ID: row.ID, Origin: row.Origin, MeetingID: orZero(row.MeetingID), SeriesID: orZero(row.SeriesID), ExtendAt: orZero(row.ExtendAt)}
 	instances, err := gorm.G[calendarInstanceRow](s.db).Where("object_id = ?", row.ID).Order("recurrence_id").Find(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look up event %d: %w", row.ID, err)
@@ -150,10 +150,10 @@ func (s *Store) SaveRecord(ctx context.Context, r *scheduling.Record) ([]meeting
 	var notices []meeting.Notice
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		object := calendarObjectRow{
-			UID: r.UID, Organizer: r.Organizer, Origin: r.Via, MeetingID: reference(r.MeetingID), SeriesID: reference(r.SeriesID),
+			UID: r.UID, Organizer: r.Organizer, Origin: r.Via, MeetingID: reference(r.MeetingID), SeriesID: reference(r.SeriesID), ExtendAt: optional(r.ExtendAt),
 		}
 		of := []clause.Column{{Name: "uid"}, {Name: "organizer"}}
-		if err := tx.Clauses(clause.OnConflict{Columns: of, DoUpdates: clause.AssignmentColumns([]string{"origin", "meeting_id", "series_id"})}).Create(&object).Error; err != nil {
+		if err := tx.Clauses(clause.OnConflict{Columns: of, DoUpdates: clause.AssignmentColumns([]string{"origin", "meeting_id", "series_id", "extend_at"})}).Create(&object).Error; err != nil {
 			return err
 		}
 		if err := tx.Where("uid = ? AND organizer = ?", r.UID, r.Organizer).Take(&object).Error; err != nil {
@@ -204,6 +204,31 @@ func (s *Store) Changed(ctx context.Context, until time.Time, after meeting.ID, 
 		changes[i] = scheduling.Change{MeetingID: r.MeetingID, At: r.At}
 	}
 	return changes, nil
+}
+
+// Extended implements [scheduling.Store].
+func (s *Store) Extended(ctx context.Context, until time.Time, after int64, limit int) ([]scheduling.Extension, error) {
+	rows, err := gorm.G[calendarObjectRow](s.db).Where("extend_at <= ? AND id > ?", micro(until), after).Order("id").Limit(limit).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("series to extend: %w", err)
+	}
+	all := make([]scheduling.Extension, len(rows))
+	for i, r := range rows {
+		all[i] = scheduling.Extension{ID: r.ID, UID: r.UID, Organizer: r.Organizer, At: orZero(r.ExtendAt)}
+	}
+	return all, nil
+}
+
+// Extension implements [scheduling.Store].
+func (s *Store) Extension(ctx context.Context, id int64) (*scheduling.Extension, error) {
+	r, err := gorm.G[calendarObjectRow](s.db).Where("id = ? AND extend_at IS NOT NULL", id).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("series %d to extend: %w", id, err)
+	}
+	return &scheduling.Extension{ID: r.ID, UID: r.UID, Organizer: r.Organizer, At: orZero(r.ExtendAt)}, nil
 }
 
 // SettleChange implements [scheduling.Store].

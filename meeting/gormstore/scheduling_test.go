@@ -310,6 +310,34 @@ func TestScheduling_series(t *testing.T) {
 	})
 }
 
+func TestScheduling_extends(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		r.settings.BeyondWindow, r.settings.MaxAdvance = scheduling.Extend, 15*24*time.Hour
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2, "RRULE:FREQ=WEEKLY"))
+		r.wantBooked("Review Turing 2, Review Turing 170, Review Turing 338")
+		r.settings.Percent, r.settings.Count = 100, 100
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 506)) // in the way of the fourth date
+		r.at = r.at.Add(14 * 24 * time.Hour)
+		due, err := f.store.Extended(f.Context(), r.at, 0, 10)
+		if err != nil || len(due) != 1 {
+			t.Fatal(due, err)
+		}
+		for range 2 { // the second run finds nothing to do
+			if err := r.service.Roll(f.Context(), due[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.wantBooked("Review Turing 338, Review Turing 506, Review Turing 674")
+		if got := r.answers("a"); !strings.HasPrefix(got, "20270303T100000Z turing=DECLINED Turing is taken") || !strings.HasSuffix(got, "; turing=ACCEPTED") {
+			t.Error(got)
+		}
+		if due, err = f.store.Extended(f.Context(), r.at.Add(25*time.Hour), 0, 10); err != nil || len(due) != 1 {
+			t.Error(due, err)
+		}
+	})
+}
+
 // Two processes that receive invitations for one slot accept one of them.
 func TestScheduling_race(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

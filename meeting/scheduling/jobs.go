@@ -21,7 +21,7 @@ type answerJob struct {
 // Jobs returns the delay jobs. down reports whether an error means that the database is down: that uses
 // up no attempt.
 func (s *Service) Jobs(down func(error) bool) []delayjob.DelayJob {
-	return []delayjob.DelayJob{&answerJob{s, down}}
+	return []delayjob.DelayJob{&answerJob{s, down}, &extendJob{s, down}}
 }
 
 func (j *answerJob) Name() string { return meeting.JobAnswer }
@@ -39,7 +39,7 @@ func (j *answerJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delay
 		for after := meeting.ID(0); ; {
 			changes, err := j.service.Store.Changed(ctx, w.To.Add(-undo), after, page)
 			if err != nil {
-				yield(delayjob.Message{}, j.classify(err))
+				yield(delayjob.Message{}, classify(err, j.down))
 				return
 			}
 			for _, c := range changes {
@@ -60,11 +60,11 @@ func (j *answerJob) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("invalid meeting key %q", m.Key))
 	}
-	return j.classify(j.service.Settle(ctx, Change{MeetingID: id, At: time.UnixMicro(m.Version)}))
+	return classify(j.service.Settle(ctx, Change{MeetingID: id, At: time.UnixMicro(m.Version)}), j.down)
 }
 
-func (j *answerJob) classify(err error) error {
-	if err != nil && j.down(err) {
+func classify(err error, down func(error) bool) error {
+	if err != nil && down(err) {
 		return delayjob.Unavailable(err)
 	}
 	return err

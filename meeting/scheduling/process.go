@@ -103,7 +103,7 @@ func (e *event) process(ctx context.Context) (State, error) {
 	if e.known, err = e.Store.KnownEvent(ctx, e.object.UID, e.organizer); err != nil {
 		return "", err
 	}
-	e.record = Record{UID: e.object.UID, Organizer: e.organizer, Via: e.message.Via, MeetingID: e.known.MeetingID, SeriesID: e.known.SeriesID}
+	e.record = Record{UID: e.object.UID, Organizer: e.organizer, Via: e.message.Via, MeetingID: e.known.MeetingID, SeriesID: e.known.SeriesID, ExtendAt: e.known.ExtendAt}
 	found, err := e.People.ByEmail(ctx, []string{e.organizer})
 	if err != nil {
 		return "", err

@@ -177,8 +177,13 @@ func (e *event) findOrganizer(ctx context.Context, head *itip.Event) (err error)
 			return err
 		}
 	}
-	e.by = meeting.Actor{Kind: meeting.ActorUser, ID: e.person.UserID, Name: e.person.Name, Email: e.person.Email, Role: e.person.Role, Calendar: true}
+	e.by = e.actor()
 	return nil
+}
+
+// actor is the organizer, through their calendar program.
+func (e *event) actor() meeting.Actor {
+	return meeting.Actor{Kind: meeting.ActorUser, ID: e.person.UserID, Name: e.person.Name, Email: e.person.Email, Role: e.person.Role, Calendar: true}
 }
 
 // book books the event in the rooms of the places, or changes what is booked.

@@ -72,6 +72,7 @@ type Known struct {
 	Origin    meeting.OriginKind
 	MeetingID meeting.ID // 0: none
 	SeriesID  int64      // 0: none
+	ExtendAt  time.Time  // see [Record]
 	Instances []Instance
 	Answers   []Told
 }
@@ -124,7 +125,7 @@ type Record struct {
 	Instances      []Instance // new versions
 	Answers        []Told     // new answers
 	Replies        []meeting.Notice
-	Extend         bool // more dates are booked as soon as they can be
+	ExtendAt       time.Time // when more dates of the series are booked; zero: never
 }
 
 // Store keeps events and answers.
@@ -142,6 +143,10 @@ type Store interface {
 	// Changed returns meetings from other calendars that changed up to an instant and whose answers may
 	// be outdated.
 	Changed(ctx context.Context, until time.Time, after meeting.ID, limit int) ([]Change, error)
+	// Extended returns series whose next dates are to be booked up to an instant, by ID.
+	Extended(ctx context.Context, until time.Time, after int64, limit int) ([]Extension, error)
+	// Extension returns a series that goes on; nil: it does not.
+	Extension(ctx context.Context, id int64) (*Extension, error)
 	// SettleChange removes the note of a change, unless the meeting changed since.
 	SettleChange(ctx context.Context, c Change) error
 }
@@ -150,6 +155,13 @@ type Store interface {
 type Change struct {
 	MeetingID meeting.ID
 	At        time.Time
+}
+
+// Extension is a series with dates that are further ahead than rooms can be booked.
+type Extension struct {
+	ID             int64 // of the event
+	UID, Organizer string
+	At             time.Time // when it is looked at next
 }
 
 // Directory finds the users who organize events.

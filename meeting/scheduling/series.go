@@ -34,6 +34,7 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 			rooms = append(rooms, p.roomID)
 		}
 	}
+	e.record.ExtendAt = time.Time{}
 	if len(rooms) == 0 {
 		return e.release(ctx)
 	}
@@ -93,7 +94,7 @@ func (e *event) bound(dates *itip.Dates, places []*place) bool {
 				return false
 			}
 			*set = before
-			e.record.Extend = e.conf.BeyondWindow == Extend
+			e.extend()
 			break
 		}
 		if !d.Slot.Start.After(e.at) || e.uninvited(e.dateKey(d.Slot.Start), places) {
@@ -107,7 +108,7 @@ func (e *event) bound(dates *itip.Dates, places []*place) bool {
 		return false
 	}
 	if e.endless() {
-		e.record.Extend = e.conf.BeyondWindow == Extend
+		e.extend()
 	}
 	dates.Differs = slices.DeleteFunc(dates.Differs, func(x itip.Differing) bool {
 		return !slices.ContainsFunc(set.Dates(recurrence.AllDates), func(d recurrence.Date) bool { return d.Wall.Equal(x.Wall) })
@@ -117,6 +118,13 @@ func (e *event) bound(dates *itip.Dates, places []*place) bool {
 		return false
 	}
 	return true
+}
+
+// extend has the next dates booked a day later.
+func (e *event) extend() {
+	if e.conf.BeyondWindow == Extend {
+		e.record.ExtendAt = e.at.Add(24 * time.Hour)
+	}
 }
 
 func (e *event) declineAll(places []*place, reason, text string) {
@@ -246,7 +254,7 @@ func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *it
 	id := state.ID
 	text := meeting.SeriesFields{OnConflict: meeting.SkipOnConflict}
 	text.Title, text.Description, text.Attendees, text.Visibility, text.Import = f.Title, f.Description, f.Attendees, f.Visibility, f.Import
-	if rule := dates.Set.Rule.String(); rule != state.Rule.String() && e.record.Extend { // the window moved
+	if rule := dates.Set.Rule.String(); rule != state.Rule.String() && !e.record.ExtendAt.IsZero() { // the window moved
 		text.Rule = &rule
 	}
 	after, err := e.Meetings.UpdateSeries(ctx, e.by, id, nil, text)

@@ -55,7 +55,7 @@ func (e *event) settle(ctx context.Context, m *meeting.Meeting) error {
 	}
 	e.person = found[e.organizer]
 	e.words = wordsFor(e.person.Locale)
-	e.record = Record{UID: e.object.UID, Organizer: e.organizer, Via: cmp.Or(e.known.Origin, m.Foreign), MeetingID: e.known.MeetingID, SeriesID: e.known.SeriesID}
+	e.record = Record{UID: e.object.UID, Organizer: e.organizer, Via: cmp.Or(e.known.Origin, m.Foreign), MeetingID: e.known.MeetingID, SeriesID: e.known.SeriesID, ExtendAt: e.known.ExtendAt}
 	e.latest = e.known.Instances
 	if e.object, err = e.merged(); err != nil {
 		return err
