@@ -129,7 +129,7 @@ func (m *micros) Scan(v any) error {
 	return nil
 }
 
-// AllBusy reads the rooms of a slot as one text: tens of thousands of rows take several times as long.
+// AllBusy reads the rooms of a slot as one text, because tens of thousands of rows take longer.
 func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(taken clock.Slot, rooms []int64)) error {
 	type group struct {
 		clock.Slot
@@ -156,7 +156,7 @@ func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each
 	return nil
 }
 
-// idList is the result of {list}, without a JSON decoder, which takes ten times as long.
+// idList is the result of {list}: a JSON decoder would take longer.
 type idList []int64
 
 func (l *idList) Scan(v any) error {
