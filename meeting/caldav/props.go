@@ -10,7 +10,6 @@ import (
 )
 
 func dav(local string) xml.Name   { return xml.Name{Space: davNS, Local: local} }
-func cal(local string) xml.Name   { return xml.Name{Space: calNS, Local: local} }
 func cserv(local string) xml.Name { return xml.Name{Space: calendarServerNS, Local: local} }
 
 // node is a resource with what its properties need.

@@ -51,7 +51,7 @@ type Meeting struct {
 
 // MeetingOrigin is the event of another calendar that a meeting comes from.
 type MeetingOrigin struct {
-	Kind      string `json:"kind" enum:"import"`
+	Kind      string `json:"kind" enum:"import,mail,caldav" doc:"mail and caldav: only the organizer's calendar changes time, title and attendees"`
 	UID       string `json:"uid"`
 	Organizer string `json:"organizer" doc:"Email address of the organizer in that calendar; empty if it has none"`
 }

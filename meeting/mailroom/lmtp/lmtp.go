@@ -33,16 +33,16 @@ func ParseAddress(s string) (Address, error) {
 	switch scheme {
 	case "lmtp", "smtp":
 		if _, port, err := net.SplitHostPort(rest); err != nil || port == "" {
-			return Address{}, fmt.Errorf("must have a host and a port after %s:", scheme)
+			return Address{}, fmt.Errorf("must be like %s:127.0.0.1:2424", scheme)
 		}
 		return Address{Network: "tcp", Address: rest, SMTP: scheme == "smtp"}, nil
 	case "lmtp+unix":
 		if rest == "" {
-			return Address{}, errors.New("must have a path after lmtp+unix:")
+			return Address{}, errors.New("must be like lmtp+unix:/run/punctual.sock")
 		}
 		return Address{Network: "unix", Address: rest}, nil
 	}
-	return Address{}, errors.New("must begin with lmtp:, lmtp+unix: or smtp:")
+	return Address{}, errors.New("must be like lmtp:127.0.0.1:2424, lmtp+unix:/run/punctual.sock or smtp:127.0.0.1:2525")
 }
 
 const (

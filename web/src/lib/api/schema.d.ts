@@ -4374,8 +4374,11 @@ export interface components {
             user_id: number | null;
         };
         MeetingOrigin: {
-            /** @enum {string} */
-            kind: "import";
+            /**
+             * @description mail and caldav: only the organizer's calendar changes time, title and attendees
+             * @enum {string}
+             */
+            kind: "import" | "mail" | "caldav";
             /** @description Email address of the organizer in that calendar; empty if it has none */
             organizer: string;
             uid: string;

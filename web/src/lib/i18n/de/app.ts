@@ -52,7 +52,7 @@ const de: typeof en = {
     not_found: 'Das existiert nicht mehr.',
     room_conflict: 'Der Raum ist zu dieser Zeit belegt.',
     state_conflict: 'Der Stand hat sich geändert. Das ist nicht mehr möglich.',
-    foreign_calendar: 'Nur der Kalender der Organisation kann Zeit, Titel und Teilnehmende ändern.',
+    foreign_calendar: 'Zeit, Titel und Teilnehmende lassen sich nur im Kalender des Organisators ändern.',
     undo_expired: 'Die Änderung lässt sich nicht mehr rückgängig machen.',
     changed_since: 'Inzwischen wurde etwas anderes geändert. Nur die letzte Änderung lässt sich rückgängig machen.',
     version_mismatch: 'Jemand anderes hat das inzwischen geändert.',

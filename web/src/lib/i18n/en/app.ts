@@ -50,7 +50,7 @@ export default {
     not_found: 'This no longer exists.',
     room_conflict: 'The room is taken at that time.',
     state_conflict: 'This has changed, so that is no longer possible.',
-    foreign_calendar: 'Only the organizer\'s calendar can change time, title and attendees.',
+    foreign_calendar: 'Time, title and attendees can only be changed in the organizer’s calendar.',
     undo_expired: 'This change can no longer be undone.',
     changed_since: 'Something else has changed since. Only the latest change can be undone.',
     version_mismatch: 'Someone else changed this in the meantime.',
