@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -21,10 +22,12 @@ func TestSearch_eitherCase(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
 	lists := map[string]string{
-		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "",
+		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "", "/mailroom/messages": "",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
-		a, s := startApplication(t, func(c *config.Config) { c.Database.URL = testdb.URL(t, dialect) })
+		a, s := startApplication(t, func(c *config.Config) {
+			c.Database.URL, c.Mailroom.Domain = testdb.URL(t, dialect), "rooms.example.org"
+		})
 		token := signIn(t, a, s)
 		post := func(path, body string) {
 			t.Helper()
@@ -33,8 +36,13 @@ func TestSearch_eitherCase(t *testing.T) {
 			}
 		}
 		post("/users", `{"email":"e@example.org","name":"Émile Übung","role":"member","password":"a long password"}`)
-		post("/rooms", `{"name":"ÜBUNG Émile","capacity":4}`)
+		post("/rooms", `{"name":"ÜBUNG Émile","capacity":4,"address":"uebung"}`)
 		post("/meetings", `{"room_ids":[1],"title":"Émile ÜBUNG","start":"`+at(9*time.Hour)+`","end":"`+at(10*time.Hour)+`","attendees":[{"email":"e@example.org"}]}`)
+
+		mail := base64.StdEncoding.EncodeToString([]byte("From: <e@example.org>\r\nTo: <uebung@rooms.example.org>\r\nSubject: Émile ÜBUNG\r\n\r\n"))
+		if res := send(t, s, "POST", "/api/v1/mailroom/messages", `{"raw":"`+mail+`"}`, "Authorization", "Bearer "+token); res.status != 200 {
+			t.Fatalf("mail: %d %s", res.status, res.body)
+		}
 
 		var doc struct {
 			Paths map[string]map[string]struct {

@@ -196,11 +196,11 @@ func TestRooms(t *testing.T) {
 	delete(got, "created_at")
 	delete(got, "updated_at")
 	plain := object{
-		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true,
+		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true, "address": nil,
 		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil, "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}},
 		"policy": object{
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,
-			"buffer_before": "0s", "buffer_after": "0s", "quota": nil,
+			"buffer_before": "0s", "buffer_after": "0s", "quota": nil, "last_change": nil,
 		},
 		"check_in": object{"required": false, "opens": "15m", "grace": "10m", "inherited": true}, "blackouts": []any{}, "version": 1.,
 	}

@@ -159,9 +159,9 @@ func (s *Store) Mail(ctx context.Context, id int64) (*mailroom.Mail, error) {
 	return r.mail(), nil
 }
 
-// like returns a pattern for LIKE with the escape character \.
-func like(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
+// pattern returns a pattern for LIKE with the escape character \.
+func pattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
 // List implements [mailroom.Store].
@@ -174,8 +174,13 @@ func (s *Store) List(ctx context.Context, f mailroom.Filter) ([]*mailroom.Mail, 
 		q = q.Where("id < ?", f.Before)
 	}
 	if f.Text != "" {
-		p := like(f.Text)
-		q = q.Where(`(mail_from LIKE ? ESCAPE '\' OR recipient LIKE ? ESCAPE '\' OR lower(subject) LIKE ? ESCAPE '\' OR lower(uid) LIKE ? ESCAPE '\')`, p, p, p, p)
+		fold := "lower"
+		if s.db.Name() == "sqlite" {
+			fold = "fold" // SQLite's lower handles only ASCII
+		}
+		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
+		p := pattern(f.Text)
+		q = q.Where("("+like("mail_from")+" OR "+like("recipient")+" OR "+like("subject")+" OR "+like("uid")+")", p, p, p, p)
 	}
 	return read(q, "list mails")
 }

@@ -3,6 +3,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -134,12 +135,9 @@ type mailsOutput struct {
 }
 
 func (h *handlers) list(ctx context.Context, in *mailsInput) (*mailsOutput, error) {
-	before := int64(0)
-	if in.Cursor != "" {
-		var err error
-		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before <= 0 {
-			return nil, fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
-		}
+	before, err := beforeOf(in.Cursor)
+	if err != nil {
+		return nil, err
 	}
 	ms, err := h.List(ctx, mailroom.Filter{State: mailroom.State(in.State), Text: strings.TrimSpace(in.Q), Before: before, Limit: in.Limit + 1})
 	if err != nil {
@@ -148,13 +146,34 @@ func (h *handlers) list(ctx context.Context, in *mailsInput) (*mailsOutput, erro
 	out := &mailsOutput{}
 	if len(ms) > in.Limit {
 		ms = ms[:in.Limit]
-		out.Body.NextCursor = new(strconv.FormatInt(ms[in.Limit-1].ID, 36))
+		out.Body.NextCursor = new(cursorOf(ms[in.Limit-1]))
 	}
 	out.Body.Items = make([]Mail, len(ms))
 	for i, m := range ms {
 		out.Body.Items[i] = view(m)
 	}
 	return out, nil
+}
+
+const cursorPrefix = "mail:"
+
+// cursorOf returns the cursor of the mails that are older than m.
+func cursorOf(m *mailroom.Mail) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix + strconv.FormatInt(m.ID, 10)))
+}
+
+// beforeOf returns the ID in a cursor, 0 if it is empty.
+func beforeOf(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	text, ok := strings.CutPrefix(string(b), cursorPrefix)
+	id, parseErr := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || parseErr != nil || id <= 0 {
+		return 0, fault.Invalid("query.cursor", "invalid_cursor", "must be a cursor returned by this list")
+	}
+	return id, nil
 }
 
 type target struct {
