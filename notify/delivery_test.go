@@ -401,8 +401,11 @@ func TestDelivery_throughTheEngine(t *testing.T) {
 		t.Errorf("%d sent, want %d", sent, len(ids))
 	}
 	for _, id := range ids {
-		if n := b.get(id); n.State != notify.Sent {
-			t.Errorf("%d is %s: %s", id, n.State, n.LastError)
+		for n := b.get(id); n.State != notify.Sent; n = b.get(id) { // it is recorded after it is sent
+			if time.Now().After(deadline) {
+				t.Fatalf("%d is %s: %s", id, n.State, n.LastError)
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
 }
