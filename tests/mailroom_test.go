@@ -146,6 +146,7 @@ func TestMailroom(t *testing.T) {
 		if code := deliver(t, server, room, one.eml()+strings.Repeat("0123456789abcdef\r\n", 70_000)); code != 552 {
 			t.Errorf("a large mail: %d", code)
 		}
+		eventually(t, time.Now().Add(slack), "both mails are done", func() bool { return len(byState("done")) == 2 })
 		if done := byState("done"); len(done) != 2 || len(done[1].Outcome.MeetingIDs) != 1 || done[0].Outcome.Answers[0].Status != "DECLINED" {
 			t.Errorf("done: %+v", done)
 		}
