@@ -69,7 +69,7 @@ test:
 
 test-program:
 	@echo 'testing the program'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 12m ./tests
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 18m ./tests
 
 test-packages:
 	@echo 'testing the packages'
@@ -77,7 +77,7 @@ test-packages:
 
 test-page: $(PAGE)
 	@echo 'testing the page in a browser'
-	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 12m ./tests
+	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 18m ./tests
 
 race: $(PAGE)
 	@echo 'testing for data races'

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"testing"
+	"time"
 
 	"punctual/tests/testenv"
 	"punctual/web"
@@ -21,6 +22,9 @@ func TestPageMailroom(t *testing.T) {
 	const to = "turing@rooms.example.org"
 	start := inSeconds(48 * 3600)
 	deliver(t, server, to, invite{uid: "one", from: ada, to: to, start: start}.eml())
+	eventually(t, time.Now().Add(slack), "the first mail is done", func() bool {
+		return len(testenv.All[receivedMail](t, admin, "/mailroom/messages?state=done")) == 1
+	})
 	deliver(t, server, to, invite{uid: "two", from: ada, to: to, start: start}.eml())
 	deliver(t, server, to, invite{uid: "three", from: ada, to: to, start: start.AddDate(0, 0, 1), proven: "none"}.eml())
 

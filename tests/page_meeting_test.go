@@ -57,7 +57,7 @@ func TestPageMeeting(t *testing.T) {
 	o.await(formOpen)
 	o.says("Available") // its own time is not in its way
 	o.press("2 h")
-	o.press("Save")
+	o.press("Send request")
 	o.await("!document.querySelector('dialog form#booking')")
 	o.says("Move to ")
 	o.says("The meeting keeps its current time until someone decides.")
