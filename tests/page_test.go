@@ -426,7 +426,7 @@ func TestPageBooks(t *testing.T) {
 	b.pick("Curie")
 	b.reads("Taken")
 	b.await("document.querySelector('dialog button[form=booking]').innerText.trim() === 'Join the waiting list'")
-	b.press("Cancel")
+	b.await("[...document.querySelectorAll('dialog[open] button')].find((e) => e.innerText.trim() === 'Cancel').click() === undefined")
 	b.press("Discard")
 	b.await("!document.querySelector('dialog[open]')")
 

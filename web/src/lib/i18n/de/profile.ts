@@ -51,6 +51,7 @@ const de: typeof en = {
     manage: 'Links verwalten',
     programs: 'Kalenderprogramme',
     programsText: 'Verbinden Sie den Kalender Ihres Handys oder Computers. Dort können Sie Besprechungen lesen, buchen und ändern sowie Einladungen beantworten.',
+    programsOff: 'Kalenderprogramme sind ausgeschaltet. Bitten Sie die Administration, CalDAV einzuschalten.',
     makePassword: 'App-Passwort erstellen',
     passwordOnce: 'Geben Sie dies in Ihrem Kalenderprogramm ein. Das Passwort wird nur einmal angezeigt und öffnet nur Ihre Kalender.',
     server: 'Server',

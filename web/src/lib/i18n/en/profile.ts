@@ -49,6 +49,7 @@ export default {
     manage: 'Manage links',
     programs: 'Calendar programs',
     programsText: 'Connect the calendar of your phone or computer. There you can read, book and change meetings, and answer invitations.',
+    programsOff: 'Calendar programs are turned off. Ask an administrator to turn on CalDAV.',
     makePassword: 'Create app password',
     passwordOnce: 'Enter these in your calendar program. The password is shown only once and opens your calendars only.',
     server: 'Server',

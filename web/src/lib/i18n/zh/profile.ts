@@ -51,6 +51,7 @@ const zh: typeof en = {
     manage: '管理链接',
     programs: '日历程序',
     programsText: '连接手机或电脑上的日历。您可以在其中查看、预订和更改会议，并回复邀请。',
+    programsOff: '日历程序未启用。请联系管理员启用 CalDAV。',
     makePassword: '创建应用密码',
     passwordOnce: '请在日历程序中输入以下信息。密码只显示一次，且只能打开您的日历。',
     server: '服务器',
