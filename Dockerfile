@@ -14,7 +14,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 COPY --from=page /src/web/dist/ web/dist/
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /punctual .
+RUN CGO_ENABLED=0 go build -tags=nomsgpack -trimpath -buildvcs=false -ldflags='-s -w' -o /punctual .
 
 FROM alpine:3.22
 RUN apk add --no-cache ca-certificates \
@@ -27,6 +27,6 @@ WORKDIR /var/lib/punctual
 VOLUME /var/lib/punctual/data
 EXPOSE 8080
 # A worker (--role worker) answers it too.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD wget -q -O /dev/null http://127.0.0.1:8080/healthz
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["punctual", "health", "--config", "/etc/punctual/config.yaml"]
 ENTRYPOINT ["punctual"]
 CMD ["serve", "--config", "/etc/punctual/config.yaml"]

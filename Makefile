@@ -6,9 +6,11 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test test-program test-packages test-page lint race bench soak crash fuzz clocks attack pictures fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures sbom reproducible fmt clean
 
 GO ?= go
+# Without MessagePack, which punctual does not speak and which takes long to compile.
+export GOFLAGS += -tags=nomsgpack
 # Packages where goroutines share something are tested under the race detector. It makes SQLite
 # some 20 times slower, so the other packages and the built program are tested without it.
 RACE := ./delayjob ./delayjob/admin ./delayjob/gather ./delayjob/lateness ./delayjob/memqueue ./delayjob/redisqueue ./delayjob/topics ./delayjob/webhook ./meeting ./meeting/jobs ./notify ./notify/email ./notify/sms ./notify/webhook ./account/redislimit
@@ -30,10 +32,23 @@ help:
 	@echo 'make fuzz    random requests to every operation of the API, for FUZZ=10m'
 	@echo 'make clocks  the tests at 24 instants: every hour, ends of months, changes of clocks; some hours'
 	@echo 'make attack  what others notice while somebody takes all they can get'
+	@echo 'make interop calendars with Postfix, Dovecot, vdirsyncer, khal, calcurse and Python programs'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
+	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
+	@echo 'make reproducible  build the program twice from nothing and compare the bytes'
 	@echo 'make fmt     format the Go source'
 	@echo 'make clean   remove what was built (not data/)'
+
+# The tool is not one of our modules: it is built when it is used.
+sbom: page
+	@mkdir -p bin
+	@$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 app -json -std -licenses -output bin/program.cdx.json .
+	@cd web && npm sbom --sbom-format cyclonedx >../bin/page.cdx.json
+	@echo 'bin/program.cdx.json bin/page.cdx.json'
+
+reproducible: page
+	@.ci/reproducible
 
 run:
 	@.ci/install run
@@ -62,16 +77,21 @@ $(MODULES): web/package-lock.json web/package.json
 	@cd web && npm ci --silent
 	@touch $@
 
-# Two stages at a time: most of the program's tests wait, for a mail or for a meeting's start.
+# Checking compiles nearly everything, and no test that watches a clock runs beside a compiler. Then two
+# stages at a time: most of the program's tests wait, for a mail or for a meeting's start. GOGC: compilers
+# and tests collect garbage less often.
+test: export GOGC ?= 400
 test:
-	@.ci/install test
-	@$(MAKE) --no-print-directory page
-	@$(MAKE) --no-print-directory -j2 lint test-program test-packages race test-page
+	@$(MAKE) --no-print-directory -j2 installed lint-go
+	@$(MAKE) --no-print-directory -j2 test-program lint-page race test-packages test-page
 	@echo 'all tests passed'
+
+installed:
+	@.ci/install test
 
 test-program:
 	@echo 'testing the program'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 18m ./tests
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]|^TestInterop_' -timeout 18m ./tests
 
 test-packages:
 	@echo 'testing the packages'
@@ -86,12 +106,18 @@ race: $(PAGE)
 	@$(GO) test -vet=off -race -timeout 10m $(RACE)
 	@$(GO) test -vet=off -race -timeout 10m -run '$(RACE_ACCOUNT)' ./account
 
-lint: $(PAGE)
-	@echo 'checking'
+lint: export GOGC ?= 400
+lint: lint-go lint-page
+
+lint-go: $(PAGE)
+	@echo 'checking Go'
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go' -not -path './web/node_modules/*')); \
 		[ -z "$$unformatted" ] || { echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; }
-	@GOGC=400 $(GO) vet ./...
-	@GOGC=400 $(GO) tool staticcheck ./...
+	@$(GO) vet ./...
+	@$(GO) tool staticcheck ./...
+
+lint-page: $(MODULES)
+	@echo 'checking the page'
 	@cd web && npm run --silent check
 
 crash: export CRASH_RUNS ?= 20
@@ -125,6 +151,11 @@ bench:
 attack:
 	@.ci/install test
 	@$(GO) test -run '^$$' -bench Attacks -benchtime 1x -timeout 30m ./tests/bench
+
+# Real mail servers and calendar programs. Postfix must be started by root.
+interop:
+	@.ci/install test
+	@$(GO) test -vet=off -count=1 -run '^TestInterop_' -timeout 10m ./tests
 
 # From the demonstration, in a browser.
 pictures: $(PAGE)

@@ -40,6 +40,10 @@ const (
 	// names the room: "door:12". Only pairing creates it.
 	atDoor Scope = "door"
 
+	// enrolling is for operations that set up a second factor. A session that can do nothing else
+	// has it as its only scope.
+	enrolling Scope = "second-factor"
+
 	// anyScope is for operations that accept every token, unscoped for those that only accept a
 	// token without scopes, because a narrow token could use them to gain rights.
 	anyScope Scope = ""
@@ -81,6 +85,15 @@ var table = map[string]rule{
 	"check-password-link":    {}, // authorized by its token
 	"confirm-password-reset": {}, // authorized by its token
 
+	"confirm-login":          {}, // authorized by its challenge
+	"get-second-factor":      {Member, enrolling},
+	"enroll-second-factor":   {Member, enrolling},
+	"confirm-second-factor":  {Member, enrolling},
+	"renew-recovery-codes":   {Member, unscoped},
+	"disable-second-factor":  {Member, unscoped},
+	"get-user-second-factor": {Admin, UsersRead},
+	"reset-second-factor":    {Admin, UsersWrite},
+
 	"logout":          {Member, anyScope}, // ends only the token's own session
 	"me":              {Member, anyScope},
 	"update-me":       {Member, unscoped},
@@ -108,6 +121,14 @@ var table = map[string]rule{
 	"create-user": {Admin, UsersWrite},
 	"update-user": {Admin, UsersWrite},
 	"invite-user": {Admin, UsersWrite},
+
+	"leave-user":    {Admin, UsersWrite},
+	"get-departure": {Admin, UsersRead},
+	"erase-user":    {Admin, unscoped},
+	"erase-guest":   {Admin, unscoped},
+	"list-erasures": {Admin, UsersRead},
+	"export-user":   {Admin, unscoped},
+	"export-me":     {Member, unscoped},
 
 	"find-people": {Member, UsersRead},
 	"people-busy": {Member, MeetingsRead}, // times only
@@ -142,6 +163,9 @@ var table = map[string]rule{
 	"import-rooms":        {Admin, RoomsWrite},
 	"update-room":         {Admin, RoomsWrite},
 	"delete-room":         {Admin, RoomsWrite},
+	"get-room-photo":      {Member, RoomsRead},
+	"set-room-photo":      {Admin, RoomsWrite},
+	"delete-room-photo":   {Admin, RoomsWrite},
 
 	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},

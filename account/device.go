@@ -26,9 +26,13 @@ type devices struct{ key []byte }
 var markForm = regexp.MustCompile(`^([A-Z2-7]{26})-([0-9]{1,12})-([0-9a-f]{64})$`)
 
 func (d devices) mark(userID int64, device string, at int64) string {
+	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(d.sign(fmt.Sprintf("%d %s %d", userID, device, at))))
+}
+
+func (d devices) sign(text string) []byte {
 	h := hmac.New(sha256.New, d.key)
-	fmt.Fprintf(h, "%d %s %d", userID, device, at)
-	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(h.Sum(nil)))
+	h.Write([]byte(text))
+	return h.Sum(nil)
 }
 
 func (d devices) known(cookie string, userID int64, now time.Time) string {

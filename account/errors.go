@@ -17,6 +17,9 @@ var (
 	// disabled user. It does not reveal which.
 	ErrWrongCredentials = fmt.Errorf("wrong address or password: %w", ErrUnauthorized)
 
+	// ErrDirectoryDown means that a directory of the company did not answer.
+	ErrDirectoryDown = errors.New("the directory is unavailable")
+
 	// ErrLinkInvalid is an [ErrUnauthorized] for a link that is wrong, used or expired. It does not
 	// reveal which.
 	ErrLinkInvalid = fmt.Errorf("invalid password link: %w", ErrUnauthorized)

@@ -51,3 +51,6 @@ const MaxResets = maxResets
 
 // SetAnswerReset changes how long a request for a reset takes at least.
 func (s *Service) SetAnswerReset(d time.Duration) { s.answerReset = d }
+
+// StepOf is the step of a code.
+func StepOf(f *SecondFactor, code string, now time.Time) int64 { return f.timeStep(code, now) }

@@ -16,15 +16,18 @@ type Principal struct {
 	Role     Role
 	Locale   string
 	Timezone string
-	TokenID  int64
-	Kind     TokenKind
-	Scopes   []Scope   // nil: all
-	Until    time.Time // when the token expires; zero: never
+
+	CalendarMails bool // own meetings arrive as mails for the calendar
+
+	TokenID int64
+	Kind    TokenKind
+	Scopes  []Scope   // nil: all
+	Until   time.Time // when the token expires; zero: never
 }
 
 func principal(u *User, t *Token) *Principal {
 	return &Principal{
-		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone,
+		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone, CalendarMails: u.CalendarMails,
 		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt,
 	}
 }
@@ -61,6 +64,9 @@ func (p *Principal) Door() (roomID int64) {
 	}
 	return 0
 }
+
+// MustEnroll reports whether the session can do nothing but set up a second factor.
+func (p *Principal) MustEnroll() bool { return slices.Contains(p.Scopes, enrolling) }
 
 // isAppPassword reports whether the token is for calendar programs.
 func (p *Principal) isAppPassword() bool { return slices.Contains(p.Scopes, CalDAV) }

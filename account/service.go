@@ -14,19 +14,21 @@ import (
 
 // Config of a [Service]. A zero field means the default given here.
 type Config struct {
-	SessionTTL time.Duration    // duration of a session; 12h
-	SetupTTL   time.Duration    // lifetime of a setup token; 24h
-	Timezone   string           // of users without one; UTC
-	Limiter    Limiter          // of failed sign-ins to one account from one network or device; 10 per minute, in memory
-	Wide       Limiter          // of failed sign-ins from one network, or to one account; 100 per minute, in memory
-	DeviceKey  []byte           // signs device cookies; random per process
-	Links      LinkSecrets      // of password links; random per process
-	Secure     bool             // browsers use HTTPS, so cookies are sent over HTTPS only
-	Now        func() time.Time // time.Now
+	SessionTTL  time.Duration    // duration of a session; 12h
+	SetupTTL    time.Duration    // lifetime of a setup token; 24h
+	Timezone    string           // of users without one; UTC
+	Limiter     Limiter          // of failed sign-ins to one account from one network or device; 10 per minute, in memory
+	Codes       Limiter          // of wrong codes for one account or device; 10 per hour, in memory
+	Wide        Limiter          // of failed sign-ins from one network, or to one account; 100 per minute, in memory
+	DeviceKey   []byte           // signs device cookies; random per process
+	Links       LinkSecrets      // of password links; random per process
+	Directories []Directory      // in which people are who have no password here
+	Secure      bool             // browsers use HTTPS, so cookies are sent over HTTPS only
+	Now         func() time.Time // time.Now
 
 	// Refused is called after each sign-in with wrong credentials, with the user (ID 0 if the
-	// address is unknown) and the address as typed. It may be nil.
-	Refused func(ctx context.Context, u *User, email string)
+	// address is unknown), the address as typed, and the reason. It may be nil.
+	Refused func(ctx context.Context, u *User, email string, reason error)
 }
 
 // Service manages accounts. It does not check whether the caller may: see [Authorize]. Safe for
@@ -35,6 +37,7 @@ type Service struct {
 	store    Store
 	limiter  Limiter
 	wide     Limiter
+	codes    Limiter
 	attempts *attempts
 	devices  devices
 	links    LinkSecrets
@@ -43,7 +46,10 @@ type Service struct {
 	timezone string
 	setupTTL time.Duration
 	secure   bool
-	refused  func(context.Context, *User, string)
+	refused  func(context.Context, *User, string, error)
+
+	directories  []Directory
+	secondFactor atomic.Value // SecondFactorMode
 
 	answerReset time.Duration // shortest duration of RequestReset
 	sessionTTL  atomic.Int64
@@ -56,12 +62,16 @@ func New(store Store, c Config) *Service {
 	s := &Service{
 		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
 		answerReset: answerReset, timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
+		directories: c.Directories,
 	}
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})
 	}
 	if s.wide = c.Wide; s.wide == nil {
 		s.wide = NewMemoryLimiter(Rate{Count: 10 * WideFactor, Per: time.Minute})
+	}
+	if s.codes = c.Codes; s.codes == nil {
+		s.codes = NewMemoryLimiter(CodeRate)
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -73,6 +83,7 @@ func New(store Store, c Config) *Service {
 	if s.links = c.Links; s.links.key == nil {
 		s.links = NewLinkSecrets([]byte(rand.Text()))
 	}
+	s.SetSecondFactor(SecondFactorOptional)
 	s.SetSessionTTL(cmp.Or(c.SessionTTL, 12*time.Hour))
 	return s
 }
@@ -96,6 +107,10 @@ func (s *Service) instant() time.Time { return s.now().UTC().Truncate(time.Micro
 // WideFactor is the ratio of the wide limits to the limit of one account from one network. Offices
 // share a network, and strangers must not lock an account.
 const WideFactor = 10
+
+// CodeRate is how many wrong codes may be tried for one account. Codes have six digits, so more would
+// let somebody with the password guess one.
+var CodeRate = Rate{Count: 10, Per: time.Hour}
 
 // limitKey returns the limiter key of a client or account. The name is hashed: it may have any
 // length and should not be readable in a shared Redis.

@@ -167,7 +167,8 @@ type Choice struct {
 }
 
 // UseLink sets the password of the link's user and signs them in. All links and all other sessions
-// of the user end. Errors are those of [Service.CheckLink], and an [*InvalidError], which leaves
+// of the user end. Errors are those of [Service.CheckLink], a [*SecondFactorError] after the password
+// has been set, and an [*InvalidError], which leaves
 // the link valid.
 func (s *Service) UseLink(ctx context.Context, secret string, c Choice, from Client) (*SignIn, error) {
 	// Checked before the fields, so that only the owner of a link can make us hash passwords.
@@ -199,5 +200,5 @@ func (s *Service) UseLink(ctx context.Context, secret string, c Choice, from Cli
 	if err != nil {
 		return nil, fmt.Errorf("use password link: %w", err)
 	}
-	return s.startSession(ctx, u, from)
+	return s.admit(ctx, u, from)
 }

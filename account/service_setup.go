@@ -55,7 +55,7 @@ func (s *Service) Setup(ctx context.Context, secret string, n NewUser, from Clie
 	if err == nil {
 		var u *User
 		if u, err = s.createFirst(ctx, n); err == nil {
-			in, err = s.startSession(ctx, u, from)
+			in, err = s.admit(ctx, u, from)
 		}
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ type SignIn struct {
 	ExpiresAt time.Time
 	Device    string // new value of the device cookie, valid for [DeviceTTL]
 	User      *User
+	Enroll    bool // the session can only set up a second factor
 }
 
 // Client is the origin of a sign-in.
@@ -24,8 +25,11 @@ type Client struct {
 	Device string // value of the device cookie, or ""
 }
 
-// Login starts a session. For an unknown address, a wrong password and a disabled user it returns
-// the same [ErrWrongCredentials] after the same work. After too many failures it returns a
+// Login starts a session. The password is that of the user with the address, or else that of a
+// person with the address in a directory, who need not be the same user. For an unknown address, a
+// wrong password and a disabled user it returns the same [ErrWrongCredentials] after the same work,
+// and [ErrDirectoryDown] if a directory did not answer. If a code must confirm the sign-in, it returns
+// a [*SecondFactorError]. After too many failures it returns a
 // [*RateLimitError]. Failures elsewhere never count against a device or network on which the user
 // has signed in before.
 func (s *Service) Login(ctx context.Context, email, password string, from Client) (*SignIn, error) {
@@ -43,24 +47,47 @@ func (s *Service) Login(ctx context.Context, email, password string, from Client
 	}
 	device := s.devices.known(from.Device, u.ID, s.instant())
 	var in *SignIn
+	var down error
 	err = s.attempts.limited(ctx, s.charges(email, device, from.IP, known), func() error {
-		ok, err := s.hasher.matches(ctx, originOf(u, device, from.IP, known), password, u.PasswordHash)
-		if err != nil {
-			return err
-		}
-		if !ok || !u.Active() {
+		owner, err := s.checkPassword(ctx, u, originOf(u, device, from.IP, known), email, password)
+		switch {
+		case errors.Is(err, ErrDirectoryDown) && u.PasswordHash == "":
+			return err // costs nobody an attempt
+		case errors.Is(err, ErrDirectoryDown): // a guess of the password here, which counts
+			down = err
+			return ErrWrongCredentials
+		case errors.Is(err, ErrUnauthorized):
 			if s.refused != nil {
-				s.refused(ctx, u, email)
+				s.refused(ctx, u, email, err)
 			}
 			return ErrWrongCredentials
+		case err != nil:
+			return err
 		}
-		in, err = s.startSession(ctx, u, from)
+		in, err = s.admit(ctx, owner, from)
 		return err
 	})
+	if down != nil && errors.Is(err, ErrWrongCredentials) {
+		err = down
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	return in, nil
+}
+
+// checkPassword returns the active user whose password it is: u, who has the address and may be
+// nobody, or one known to a directory. Else it returns an [ErrUnauthorized] or [ErrDirectoryDown].
+func (s *Service) checkPassword(ctx context.Context, u *User, from origin, email, password string) (*User, error) {
+	switch ok, err := s.hasher.matches(ctx, from, password, u.PasswordHash); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return s.userOfDirectory(ctx, email, password)
+	case !u.Active():
+		return nil, ErrDisabled
+	}
+	return u, nil
 }
 
 // charges returns the limits of a sign-in. A known device has its own limit. Other sign-ins count
@@ -99,7 +126,8 @@ const networkTTL = 90 * 24 * time.Hour
 
 func networkKey(ip string) string { return limitKey("network", Networks(ip)[0]) }
 
-func (s *Service) startSession(ctx context.Context, u *User, from Client) (*SignIn, error) {
+// startSession starts a session with some scopes, or with all rights of the user.
+func (s *Service) startSession(ctx context.Context, u *User, from Client, scopes ...Scope) (*SignIn, error) {
 	now := s.instant()
 	// Sign-ins are why sessions accumulate, so they also delete expired ones.
 	if err := s.store.DeleteExpiredTokens(ctx, now); err != nil {
@@ -107,7 +135,7 @@ func (s *Service) startSession(ctx context.Context, u *User, from Client) (*Sign
 	}
 	secret := newSecret()
 	t := &Token{
-		UserID: u.ID, Kind: Session, Hash: hashSecret(secret),
+		UserID: u.ID, Kind: Session, Hash: hashSecret(secret), Scopes: scopes,
 		ExpiresAt: now.Add(time.Duration(s.sessionTTL.Load())), LastUsedAt: now, CreatedAt: now,
 	}
 	if err := s.store.CreateToken(WithPrincipal(ctx, principal(u, t)), t); err != nil {
@@ -115,7 +143,7 @@ func (s *Service) startSession(ctx context.Context, u *User, from Client) (*Sign
 	}
 	// Best effort: the next sign-in tries again.
 	_ = s.store.NoteNetwork(ctx, u.ID, networkKey(from.IP), now, now.Add(-networkTTL))
-	return &SignIn{Secret: secret, ExpiresAt: t.ExpiresAt, Device: s.devices.renew(from.Device, u.ID, now), User: u}, nil
+	return &SignIn{Secret: secret, ExpiresAt: t.ExpiresAt, Device: s.devices.renew(from.Device, u.ID, now), User: u, Enroll: len(scopes) > 0}, nil
 }
 
 // Logout ends the session of p. For an API token it returns [ErrForbidden].
@@ -164,8 +192,22 @@ func (s *Service) confirmPassword(ctx context.Context, u *User, password string)
 	return s.attempts.limited(ctx, []charge{{s.limiter, limitKey("user", strconv.FormatInt(u.ID, 10))}}, func() error {
 		ok, err := s.hasher.matches(ctx, origin{knownDevice, strconv.FormatInt(u.ID, 10)}, password, u.PasswordHash)
 		if err == nil && !ok {
-			err = fault.Invalid("body.current_password", "wrong_password", "is not your password")
+			err = errWrongPassword
 		}
 		return err
 	})
 }
+
+// confirmAnyPassword is confirmPassword for users of directories too.
+func (s *Service) confirmAnyPassword(ctx context.Context, u *User, password string) error {
+	id := strconv.FormatInt(u.ID, 10)
+	return s.attempts.limited(ctx, []charge{{s.limiter, limitKey("user", id)}}, func() error {
+		owner, err := s.checkPassword(ctx, u, origin{knownDevice, id}, u.Email, password)
+		if errors.Is(err, ErrUnauthorized) || err == nil && owner.ID != u.ID {
+			return errWrongPassword
+		}
+		return err
+	})
+}
+
+var errWrongPassword = fault.Invalid("body.current_password", "wrong_password", "is not your password")

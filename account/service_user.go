@@ -187,7 +187,7 @@ func (s *Service) personalWords(ctx context.Context, id int64, email, name *stri
 // current one. It revokes all other sessions, and tokens and feeds if requested.
 func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
 	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away,
-		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds}
+		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds, CalendarMails: p.CalendarMails}
 	if p.Password != nil {
 		if err := s.checkOwnPassword(ctx, by.UserID, p); err != nil {
 			return nil, fmt.Errorf("update own account: %w", err)

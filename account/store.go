@@ -13,6 +13,8 @@ type Store interface {
 	FeedStore
 	NetworkStore
 	LinkStore
+	IdentityStore
+	SecondFactorStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user, deletes all setup tokens, and returns true.

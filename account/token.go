@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Cookies of a browser: its session, and the device cookie, see [devices].
+// Cookies of a browser: its session, the device cookie, see [devices], and a sign-in with a provider
+// that has begun.
 const (
 	sessionCookie = "punctual_session"
 	deviceCookie  = "punctual_device"
+	attemptCookie = "punctual_sign_in"
 )
 
 // hostPrefix of a cookie's name keeps other hosts, such as subdomains, from setting the cookie.
@@ -23,6 +25,9 @@ func SessionCookie(secure bool) string { return cookieName(sessionCookie, secure
 
 // DeviceCookie returns the name of the device cookie, see [Client].
 func DeviceCookie(secure bool) string { return cookieName(deviceCookie, secure) }
+
+// AttemptCookie returns the name of the cookie for a sign-in with a provider that has begun.
+func AttemptCookie(secure bool) string { return cookieName(attemptCookie, secure) }
 
 func cookieName(name string, secure bool) string {
 	if secure { // browsers accept the prefix over HTTPS only

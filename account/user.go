@@ -29,20 +29,21 @@ func (r Role) Covers(other Role) bool {
 
 // User is a person who may sign in, unless disabled.
 type User struct {
-	ID           int64
-	Email        string // lower case; unique
-	Name         string
-	Role         Role
-	Phone        string    // E.164, such as "+4930123", or ""
-	Locale       string    // BCP 47, such as "en" or "zh-CN"
-	Timezone     string    // IANA name
-	PasswordHash string    // PHC string; "" disables sign-in by password
-	Away         Away      // when others decide for the user
-	DisabledAt   time.Time // zero: active
-	InvitedUntil time.Time // end of the open invitation; zero: none, or accepted
-	Version      int64     // incremented by each change
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID            int64
+	Email         string // lower case; unique
+	Name          string
+	Role          Role
+	Phone         string    // E.164, such as "+4930123", or ""
+	Locale        string    // BCP 47, such as "en" or "zh-CN"
+	Timezone      string    // IANA name
+	CalendarMails bool      // own meetings arrive as mails for the calendar
+	PasswordHash  string    // PHC string; "" disables sign-in by password
+	Away          Away      // when others decide for the user
+	DisabledAt    time.Time // zero: active
+	InvitedUntil  time.Time // end of the open invitation; zero: none, or accepted
+	Version       int64     // incremented by each change
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 // Away is a half-open absence of a user; zero: none.
@@ -72,6 +73,7 @@ type UserPatch struct {
 	Disabled                *bool
 	EndTokens, EndFeeds     *bool // end API tokens and calendar feeds; nil: if Password is set
 	Away                    *Away // the zero Away ends an absence
+	CalendarMails           *bool
 }
 
 // MePatch changes the fields that users may change themselves. Password requires CurrentPassword.
@@ -79,6 +81,7 @@ type MePatch struct {
 	Name, Phone, Locale, Timezone *string
 	Password, CurrentPassword     *string
 	EndTokens, EndFeeds           bool  // end API tokens and calendar feeds
+	CalendarMails                 *bool // own meetings arrive as mails for the calendar
 	Away                          *Away // the zero Away ends an absence
 }
 
@@ -124,6 +127,15 @@ func (fs *faults) text(field, s string) string {
 	return s
 }
 
+// NameFor returns the name of a user whom somebody else names, such as a provider of accounts or a calendar: adjusted
+// rather than refused. Without a usable name it is the local part of the email address.
+func NameFor(email, name string) string {
+	if name = fault.AsLine(name, maxName); name == "" {
+		name, _, _ = strings.Cut(email, "@")
+	}
+	return name
+}
+
 func (fs *faults) role(r Role) {
 	if !slices.Contains(Roles, r) {
 		fs.add("role", "unknown_value", "must be member, manager or admin")
@@ -149,6 +161,7 @@ func (p *UserPatch) apply(u *User, now time.Time) {
 	set(&u.Locale, p.Locale)
 	set(&u.Timezone, p.Timezone)
 	set(&u.Away, p.Away)
+	set(&u.CalendarMails, p.CalendarMails)
 	switch {
 	case p.Disabled == nil:
 	case !*p.Disabled:

@@ -76,7 +76,7 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 	ps := make([]meeting.Person, len(users))
 	for i, u := range users {
 		ps[i] = meeting.Person{
-			UserID: u.ID, Email: u.Email, Name: u.Name, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone, Role: meeting.Role(u.Role),
+			UserID: u.ID, Email: u.Email, Name: u.Name, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone, Role: meeting.Role(u.Role), CalendarMails: u.CalendarMails,
 		}
 	}
 	return ps, nil
@@ -101,6 +101,14 @@ func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 
 func (a outboxAdapter) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
 	return a.ledger.Withdraw(tx, ids, kinds...)
+}
+
+func (a outboxAdapter) Outdate(tx *gorm.DB, ns []meeting.Notice, reason string) error {
+	rows := make([]notify.Notification, len(ns))
+	for i, n := range ns {
+		rows[i] = notification(n)
+	}
+	return a.ledger.Outdate(tx, rows, reason)
 }
 
 func (a outboxAdapter) Retract(tx *gorm.DB, notices []int64, about []meeting.ID) ([]string, error) {

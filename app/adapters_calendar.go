@@ -17,19 +17,7 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time
 
 // Entry is one meeting or series, for people who see its attendees.
 func (a calendarAdapter) Entry(e *meeting.CalendarItem) []byte {
-	return a.render.Entry(e.Facts, e.Tentative, e.ChangedAt)
-}
-
-// export has the attendees, and says which meetings are private.
-func (a calendarAdapter) export(name string, ms []*meeting.Meeting, until time.Time) []byte {
-	events := calendarEvents(ms)
-	for i, m := range ms {
-		events[i].Private = m.Visibility == meeting.Private
-		for _, p := range m.Attendees {
-			events[i].Attendees = append(events[i].Attendees, notify.Contact{Name: p.Name, Email: p.Email, Response: p.Response})
-		}
-	}
-	return a.render.Calendar(name, events, until)
+	return a.render.Entry(e.Facts, e.UID, e.Tentative, e.ChangedAt)
 }
 
 func calendarEvents(ms []*meeting.Meeting) []render.Event {

@@ -3,13 +3,23 @@ package app
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/app/config"
 	"punctual/meeting"
 	"punctual/meeting/scheduling"
 )
+
+// meetingSettings are those of package meeting by a configuration. The domain of the mailroom changes at
+// the next start.
+func (a *Application) meetingSettings(c *config.Config) *meeting.Settings {
+	s := c.Booking.Settings()
+	if c.Calendar.Organizer == "meeting" {
+		s.ReplyDomain = a.config.Mailroom.Settings().Domain
+	}
+	return s
+}
 
 // schedulingSettings are those in force now.
 func (a *Application) schedulingSettings() scheduling.Settings {
@@ -27,9 +37,9 @@ type guestDirectory struct {
 
 var _ scheduling.Directory = guestDirectory{}
 
-// Guest implements [scheduling.Directory]. A disabled user stays unknown.
+// Guest implements [scheduling.Directory]. A disabled user stays unknown, and so does an address that no user may have.
 func (d guestDirectory) Guest(ctx context.Context, email, name string) (meeting.Person, error) {
-	_, err := d.accounts.CreateUser(ctx, account.NewUser{Email: email, Name: strings.TrimSpace(name), Role: account.Member})
+	_, err := d.accounts.CreateUser(ctx, account.NewUser{Email: email, Name: account.NameFor(email, name), Role: account.Member})
 	if _, invalid := errors.AsType[*account.InvalidError](err); err != nil && !invalid {
 		return meeting.Person{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	accounthttp "punctual/account/httpapi"
 	"punctual/account/rest"
 	"punctual/app/config"
+	"punctual/app/leaving"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	jobhttp "punctual/delayjob/httpapi"
@@ -32,7 +33,7 @@ func (a *Application) register(api huma.API) {
 	api.UseMiddleware(a.limits.before, accounthttp.Authenticate(api, a.accounts), a.limits.after, a.rights.middleware(a),
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.Handle)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
-	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP})
+	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP, Providers: a.providers})
 	meetinghttp.Register(api, meetinghttp.Deps{
 		Meetings: a.meetings, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
 		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate),
@@ -55,6 +56,7 @@ func (a *Application) register(api huma.API) {
 		Reload: a.reload, MeetingOf: a.meetingOf, Suggest: func(job string) string { return config.Suggest(job, config.JobNames) },
 		Lateness: a.lateness, Flush: a.metrics.lateness.Flush, Meetings: a.meetingLateness,
 	})
+	leaving.Register(api, a.leaving)
 	(&auditAPI{a.db.Gorm}).register(api)
 	topichttp.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)

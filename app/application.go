@@ -19,10 +19,12 @@ import (
 	"punctual/account/fault"
 	accountstore "punctual/account/gormstore"
 	accounthttp "punctual/account/httpapi"
+	"punctual/account/oidc"
 	"punctual/app/audit"
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/app/idempotency"
+	"punctual/app/leaving"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	jobstore "punctual/delayjob/gormstore"
@@ -46,6 +48,7 @@ import (
 	"punctual/migrations"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
+	"punctual/notify/outbox"
 	eventhook "punctual/notify/webhook"
 	eventhookstore "punctual/notify/webhook/gormstore"
 )
@@ -72,8 +75,11 @@ type Application struct {
 	metrics     *metrics
 	idempotency *idempotency.Middleware
 
+	people        *accountstore.Store
+	leaving       *leaving.Service
 	accounts      *account.Service
-	deviceKey     []byte // of the cookies of known devices
+	providers     []*oidc.Provider // to sign in with
+	deviceKey     []byte           // of the cookies of known devices
 	linkSecrets   account.LinkSecrets
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
@@ -96,6 +102,7 @@ type Application struct {
 	topics        *topics.Service
 	poster        *webhook.Sender    // to other systems
 	webhooks      *eventhook.Service // receivers of events
+	deliveries    *eventhookstore.Store
 	watcher       *eventhook.Watcher // finds the events to send
 	topicsRate    limiter            // of requests about topics
 	limits        *limits            // of requests
@@ -117,7 +124,7 @@ type Application struct {
 func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level *slog.LevelVar) (_ *Application, err error) {
 	a := &Application{config: c, role: r, log: log, level: level, metrics: newMetrics(), source: config.NewState(time.Now), defaults: make(chan struct{}, 1)}
 	a.latest.Store(c)
-	a.settings.Store(c.Booking.Settings())
+	a.settings.Store(a.meetingSettings(c))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -177,6 +184,9 @@ func (a *Application) keepHeld(file string) {
 // Accounts are the users and their sign-ins.
 func (a *Application) Accounts() *account.Service { return a.accounts }
 
+// Leaving takes leave of users.
+func (a *Application) Leaving() *leaving.Service { return a.leaving }
+
 // Meetings are the meetings, rooms and sites.
 func (a *Application) Meetings() *meeting.Service { return a.meetings }
 
@@ -185,11 +195,6 @@ func (a *Application) Mailroom() *mailroom.Process { return a.mailroom.process }
 
 // Imports books the events of other calendars.
 func (a *Application) Imports() *importing.Service { return a.imports }
-
-// Export returns meetings as iCalendar, with all that an administrator sees of them.
-func (a *Application) Export(name string, ms []*meeting.Meeting, until time.Time) []byte {
-	return calendarAdapter{a.senders.render}.export(name, ms, until)
-}
 
 // importers returns how many workers import at once. SQLite has one writer.
 func (a *Application) importers() int {
@@ -222,17 +227,25 @@ func (a *Application) wireAreas() {
 	a.wideLimiter = a.newLimiter("wide:", wide(a.config.Auth.LoginRate))
 	a.limiter = a.newLimiter("", account.Rate(a.config.Auth.LoginRate))
 	people := accountstore.New(db).Noting(trail).Mailing(linkMails{notices, scheduler})
+	a.people = people
+	var directories []account.Directory
+	for _, d := range directoriesOf(a.config, a.log) {
+		directories = append(directories, d)
+	}
 	a.accounts = account.New(people, account.Config{
-		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Refused: a.noteRefused,
-		DeviceKey: a.deviceKey, Links: a.linkSecrets, Secure: a.config.HTTP.Secure(),
+		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Codes: a.newLimiter("codes:", account.CodeRate), Refused: a.noteRefused,
+		DeviceKey: a.deviceKey, Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories,
 	})
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
+	a.accounts.SetSecondFactor(account.SecondFactorMode(a.config.Auth.SecondFactor))
+	a.providers = providersOf(a.config)
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)
 	hooks := eventhookstore.New(db).Noting(guarded)
+	a.deliveries = hooks
 	a.webhooks = eventhook.NewService(hooks, scheduler, a.poster, meetinghttp.EventTypes(), time.Now)
 	a.watcher = eventhook.NewWatcher(hooks, scheduler, a.log)
 	poke := func() { a.stream.Poke(); a.watcher.Poke() }
@@ -250,7 +263,7 @@ func (a *Application) wireAreas() {
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
 	a.scheduling = scheduling.NewService(scheduling.Deps{
 		Meetings: a.meetings, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,
-		Settings: a.schedulingSettings, Now: time.Now, Log: a.log,
+		UID: a.senders.render.UID, Settings: a.schedulingSettings, Now: time.Now, Log: a.log,
 	})
 	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
 	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)
@@ -270,6 +283,10 @@ func (a *Application) wireAreas() {
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
+	a.leaving = leaving.NewService(leaving.NewStore(db, notices), a.accounts, a.meetings, scheduler, time.Now)
+	a.leaving.Log, a.leaving.Exports = a.log, a.newLimiter("exports:", account.Rate{Count: 5, Per: time.Hour})
+	a.leaving.Files = outbox.At(outboxDir).Delete
+	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable))
 	a.wireMailroom(scheduler)
 }
 
@@ -336,9 +353,10 @@ func (a *Application) apply(ctx context.Context, old, now *config.Config) error 
 		}
 	}
 	a.level.Set(now.Level())
-	a.settings.Store(now.Booking.Settings())
+	a.settings.Store(a.meetingSettings(now))
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)
 	a.accounts.SetTokenTTL(now.Auth.TokenTTL, now.Auth.MaxTokenTTL)
+	a.accounts.SetSecondFactor(account.SecondFactorMode(now.Auth.SecondFactor))
 	a.limiter.SetRate(account.Rate(now.Auth.LoginRate))
 	a.wideLimiter.SetRate(wide(now.Auth.LoginRate))
 	a.topics.SetLimits(now.Topics.Limits())

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -40,7 +41,10 @@ func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, o
 
 // noteRefused records a failed sign-in. It includes the typed address only if it looks like one,
 // because it may be a password.
-func (a *Application) noteRefused(ctx context.Context, u *account.User, email string) {
+func (a *Application) noteRefused(ctx context.Context, u *account.User, email string, reason error) {
+	if !errors.Is(reason, account.ErrWrongCredentials) { // somebody whom only the log can help
+		a.log.Info("sign-in with a password refused", "user_id", u.ID, "error", reason)
+	}
 	kind, key := "user ", strconv.FormatInt(u.ID, 10)
 	if u.ID == 0 {
 		kind, key = "nobody ", account.Networks(meeting.Client(ctx))[0]
@@ -81,14 +85,4 @@ func (a *Application) addEntry(ctx context.Context, e audit.Entry) {
 	if err := audit.Add(a.db.Gorm.WithContext(ctx), e); err != nil {
 		a.log.Error("storing an audit entry failed", "action", e.Action, "error", err)
 	}
-}
-
-const auditTrim = 6 * time.Hour
-
-func (a *Application) trimAudit(ctx context.Context) error {
-	return every(ctx, auditTrim, func() {
-		if err := audit.Trim(ctx, a.db.Gorm, time.Now().Add(-a.latest.Load().Audit.Keep)); err != nil && ctx.Err() == nil {
-			a.log.Warn("deleting old audit entries failed, retrying later", "error", err)
-		}
-	})
 }

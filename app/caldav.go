@@ -21,10 +21,12 @@ import (
 // registerCalDAV adds the calendars for calendar programs. Without caldav.enabled there is nothing.
 func (a *Application) registerCalDAV(r *gin.Engine) {
 	server := &caldav.Server{
-		Store: a.meetingStore, Meetings: a.meetings, Calendars: davCalendars{a.senders.render}, Busy: a.meetingStore.BusyUsers,
+		Store: a.meetingStore, Meetings: a.meetings, Calendars: davCalendars{a.senders.render}, Busy: a.meetingStore.BusyUsers, Suggest: a.finding.Suggestions,
 		Settings: func() caldav.Settings {
 			c := a.latest.Load().CalDAV
-			return caldav.Settings{Schedule: c.Schedule, Past: c.Past, Domain: a.senders.render.UIDDomain()}
+			return caldav.Settings{
+				Schedule: c.Schedule, Past: c.Past, Domain: a.senders.render.UIDDomain(), Mailroom: a.config.Mailroom.Domain, TooMany: a.schedulingSettings().TooMany,
+			}
 		},
 		Now: time.Now, Log: a.log,
 	}
@@ -54,6 +56,7 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 		r.Handle(method, caldav.Root+"*path", serve)
 		r.Handle(method, "/.well-known/caldav", discover)
 	}
+	r.Handle("PROPFIND", "/", serve) // of programs that do not know the well-known address
 }
 
 // appPassword returns the user of a request, or answers it and returns nil.
@@ -131,6 +134,11 @@ func (d davCalendars) UID(meetingID, seriesID int64) string { return d.render.UI
 
 // Render implements [caldav.Calendars].
 func (d davCalendars) Render(e caldav.Entry, address func(int64) string) []byte {
+	return d.render.Object(calendarObject(e, address))
+}
+
+// calendarObject is an entry with its rooms as attendees, if they have an address.
+func calendarObject(e caldav.Entry, address func(int64) string) render.Object {
 	o := render.Object{UID: e.UID}
 	add := func(m *meeting.Meeting, recurrenceID time.Time) {
 		ev := calendarEvents([]*meeting.Meeting{m})[0]
@@ -167,5 +175,5 @@ func (d davCalendars) Render(e caldav.Entry, address func(int64) string) []byte 
 		}
 		add(m, recurrenceID)
 	}
-	return d.render.Object(o)
+	return o
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/meeting"
+	"punctual/meeting/linkpages"
 	"punctual/meeting/mailroom"
 	mailstore "punctual/meeting/mailroom/gormstore"
 	"punctual/meeting/mailroom/imap"
@@ -35,7 +37,7 @@ func (a *Application) wireMailroom(scheduler mailroom.Scheduler) {
 	service := mailroom.NewService(m.store, mailroom.Options{
 		Settings: a.mailroomSettings, Scheduler: scheduler, Limiter: m.perSender, Observer: newMailMetrics(a.metrics.registry), Now: time.Now,
 	})
-	m.process = mailroom.NewProcess(service, rooms{a.scheduling}, mailroom.ProcessOptions{
+	m.process = mailroom.NewProcess(service, rooms{a.scheduling, a.links}, mailroom.ProcessOptions{
 		Job: a.config.Queue.Options()[mailroom.Job], Down: database.Unavailable,
 	})
 	a.jobs = append(a.jobs, m.process)
@@ -74,25 +76,15 @@ func (a *Application) mailbox() *imap.Reader {
 	return imap.NewReader(imap.Config(c.IMAP), a.mailroom.process.Service, a.log)
 }
 
-const mailsTrim = time.Hour
-
-// trimMails deletes mails older than mailroom.keep.
-func (a *Application) trimMails(ctx context.Context) error {
-	return every(ctx, mailsTrim, func() {
-		rows, err := a.mailroom.store.Trim(ctx, time.Now().Add(-a.latest.Load().Mailroom.Keep))
-		a.metrics.deleted.WithLabelValues("mails").Add(float64(rows))
-		if err != nil && ctx.Err() == nil {
-			a.log.Warn("deleting old mails failed, retrying later", "error", err)
-		}
-	})
-}
-
 func (m *mailroomParts) apply(c *config.Config) {
 	m.perSender.SetRate(account.Rate(c.Mailroom.Limits.PerSender))
 }
 
 // rooms hands calendar messages to the rooms.
-type rooms struct{ *scheduling.Service }
+type rooms struct {
+	*scheduling.Service
+	links *linkpages.Links
+}
 
 var _ mailroom.Processor = rooms{}
 
@@ -124,6 +116,43 @@ func (r rooms) Process(ctx context.Context, c mailroom.Calendar) (*mailroom.Outc
 		}
 	}
 	return out, nil
+}
+
+// Help implements [mailroom.Processor].
+func (r rooms) Help(ctx context.Context, c mailroom.Calendar) (*mailroom.Outcome, error) {
+	text, err := r.Service.Help(ctx, scheduling.Message{Recipient: c.Recipient, From: c.From, MessageID: c.MessageID})
+	return &mailroom.Outcome{State: mailroom.Refused, Reason: string(mailroom.Winmail), Text: text, Answers: []mailroom.Answer{}}, err
+}
+
+// Ask implements [mailroom.Processor].
+func (r rooms) Ask(ctx context.Context, c mailroom.Calendar, title string, m *mailroom.Mail) (string, error) {
+	return r.AskSender(ctx, scheduling.Message{Recipient: c.Recipient, From: c.From, MessageID: c.MessageID}, title, r.links.MailURL(m.ID), m.Digest)
+}
+
+// mailConfirmations are the mails that senders confirm by a link.
+type mailConfirmations struct{ *mailroom.Service }
+
+var _ linkpages.Mails = mailConfirmations{}
+
+// Unconfirmed implements [linkpages.Mails].
+func (m mailConfirmations) Unconfirmed(ctx context.Context, id int64) (*linkpages.UnconfirmedMail, error) {
+	return confirmation(m.Service.Unconfirmed(ctx, id))
+}
+
+// Confirm implements [linkpages.Mails].
+func (m mailConfirmations) Confirm(ctx context.Context, id int64) (*linkpages.UnconfirmedMail, error) {
+	return confirmation(m.Service.Confirm(ctx, id))
+}
+
+func confirmation(m *mailroom.Mail, err error) (*linkpages.UnconfirmedMail, error) {
+	_, settled := errors.AsType[*mailroom.StateError](err)
+	switch {
+	case errors.Is(err, mailroom.ErrNotFound):
+		return nil, meeting.ErrNotFound
+	case err != nil && !settled:
+		return nil, err
+	}
+	return &linkpages.UnconfirmedMail{Subject: m.Subject, Room: m.Recipient, Confirmed: m.Version > 1, Late: settled && m.Version == 1}, nil
 }
 
 // mailMetrics implements [mailroom.Observer].

@@ -34,6 +34,7 @@ type metrics struct {
 	loadFailures         prometheus.Counter
 	http                 *prometheus.HistogramVec // method, route, status
 	deleted              *prometheus.CounterVec   // what
+	oldest               *prometheus.GaugeVec     // what
 
 	topics   topicLabels
 	lateness *lateness.Recorder // for the report, which outlives the process; nil: not recorded
@@ -74,8 +75,9 @@ func newMetrics() *metrics {
 	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
 	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Failed passes of the loader."})
 	m.deleted = counter("punctual_deleted_total", "Rows and files deleted after their retention period.", "what")
+	m.oldest = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "punctual_oldest_timestamp_seconds", Help: "When the oldest row that is kept was stored, or took place; 0: there is none."}, []string{"what"})
 	m.http = histogram("http_request_duration_seconds", "Requests by route.", httpBuckets, "method", "route", "status")
-	m.registry.MustRegister(m.batch, m.breaker, m.healed, m.loadFailures,
+	m.registry.MustRegister(m.batch, m.breaker, m.oldest, m.healed, m.loadFailures,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

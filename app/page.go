@@ -32,6 +32,8 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 		r.GET(path, door)
 		r.HEAD(path, door)
 	}
+	r.GET("/", index) // calendar programs have another method of this path, so NoRoute does not see it
+	r.HEAD("/", index)
 	r.NoRoute(func(c *gin.Context) {
 		name := strings.TrimPrefix(path.Clean(c.Request.URL.Path), "/")
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead

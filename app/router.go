@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -78,12 +79,14 @@ func newRouter(a *Application) (http.Handler, error) {
 		return r, nil
 	}
 	index := page(r)
-	pages := &linkpages.Pages{Service: a.meetings, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
+	pages := &linkpages.Pages{Service: a.meetings, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
 	a.registerCalDAV(r)
+	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
-	return answerHead(r), serveDescription(r, api)
+	serveDescription(r, api)
+	return answerHead(r), nil
 }
 
 // answerHead answers HEAD like GET; the server omits the body. Streams do not support HEAD.
@@ -99,15 +102,18 @@ func answerHead(h http.Handler) http.Handler {
 	})
 }
 
-func serveDescription(r *gin.Engine, api huma.API) error {
-	spec, err := description(api)
-	if err != nil {
-		return fmt.Errorf("describe the API: %w", err)
-	}
+// serveDescription serves the description of the operations registered so far. It is written when
+// first asked for, since that takes a third of the start, and compressed once, since it is large.
+func serveDescription(r *gin.Engine, api huma.API) {
 	const name = "openapi.json"
-	files := pageFiles{name: newPageFile("application/openapi+json", "no-cache", spec)} // compressed once: it is large
-	r.GET("/"+name, func(c *gin.Context) { files.serve(c, name) })
-	return nil
+	files := sync.OnceValue(func() pageFiles {
+		spec, err := description(api)
+		if err != nil {
+			panic(fmt.Errorf("describe the API: %w", err)) // the operations are a part of the program
+		}
+		return pageFiles{name: newPageFile("application/openapi+json", "no-cache", spec)}
+	})
+	r.GET("/"+name, func(c *gin.Context) { files().serve(c, name) })
 }
 
 // newAPI returns huma under apiBase. Its own pages are off, because they load files from a public

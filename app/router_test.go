@@ -213,6 +213,18 @@ func TestRouter_page(t *testing.T) {
 	}
 }
 
+// The whole program has routes that the page knows nothing of. None hides one of its paths.
+func TestRouter_pageOfTheProgram(t *testing.T) {
+	_, s := startApplication(t, nil)
+	for _, path := range []string{"/", "/docs", "/door", "/list", "/meetings/5", "/admin/rooms"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			if a := send(t, s, method, path, ""); a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+				t.Errorf("%s %s: %d %s", method, path, a.status, a.header)
+			}
+		}
+	}
+}
+
 func TestRouter_requestIDsOfOthersAreChecked(t *testing.T) {
 	s, _ := testServer(t, func(huma.API, *gin.Engine) {})
 	a := send(t, s, "GET", "/", "", "X-Request-ID", "forged level=ERROR")

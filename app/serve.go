@@ -66,6 +66,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		return fmt.Errorf("listen on http.addr: %w", err)
 	}
 	defer listener.Close()
+	var redirects net.Listener
+	if addr := settings.HTTP.TLS.RedirectAddr; addr != "" {
+		if redirects, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
+			return fmt.Errorf("listen on http.tls.redirect_addr: %w", err)
+		}
+		defer redirects.Close()
+	}
 	a, err := New(ctx, settings, o.Role, log, level)
 	if err != nil {
 		return err
@@ -76,7 +83,11 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err := a.watchZones(ctx); err != nil {
 		return err
 	}
-	setUp, err := a.firstAdmin(ctx, config.Env(o.Environ, config.EnvAdminEmail), config.Env(o.Environ, config.EnvAdminPassword))
+	email, password, err := config.FirstAdmin(o.Environ)
+	if err != nil {
+		return err
+	}
+	setUp, err := a.firstAdmin(ctx, email, password)
 	if err != nil {
 		return err
 	}
@@ -87,16 +98,25 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err := a.openMailroom(ctx); err != nil {
 		return err
 	}
+	if settings.HTTP.TLS.Enabled() {
+		if listener, err = listenTLS(listener, settings.HTTP.TLS, log); err != nil {
+			return err
+		}
+	}
 	a.banner(o.Stdout, listener.Addr(), setUp)
 	reload := &config.Reloader{File: o.ConfigFile, Environ: o.Environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
-	return a.run(ctx, listener, handler, reload)
+	return a.run(ctx, listener, redirects, handler, reload)
 }
 
 // run does the work of the role until ctx ends or a part fails. Then it stops every part: no part
 // accepts new connections or claims, and running work finishes.
-func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, reload *config.Reloader) error {
+// redirects may be nil.
+func (a *Application) run(ctx context.Context, l, redirects net.Listener, h http.Handler, reload *config.Reloader) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
+	if redirects != nil {
+		g.Go(func() error { return serveHTTP(ctx, redirects, redirectTo(a.config.HTTP.BaseURL)) })
+	}
 	g.Go(func() error { return reload.Run(ctx) })
 	if a.role.serves() {
 		g.Go(func() error { return a.idempotency.RunTrimmer(ctx) })
@@ -123,15 +143,12 @@ func (a *Application) run(ctx context.Context, l net.Listener, h http.Handler, r
 		g.Go(func() error { return a.pusher.Run(ctx) })
 		g.Go(func() error { return a.metrics.lateness.Run(ctx) })
 		g.Go(func() error { return a.addUpDays(ctx) })
-		g.Go(func() error { return a.trimAudit(ctx) })
-		g.Go(func() error { return a.trimNotifications(ctx) })
+		g.Go(func() error { return a.retain(ctx) })
 		g.Go(func() error { return a.trimPastChanges(ctx) })
-		g.Go(func() error { return a.trimMails(ctx) })
 		if box := a.mailbox(); box != nil {
 			g.Go(func() error { return box.Run(ctx) })
 		}
 		g.Go(func() error { return a.watcher.Run(ctx) })
-		g.Go(func() error { return a.webhooks.RunTrimmer(ctx, a.log) })
 		if a.fallback != nil {
 			g.Go(func() error { return a.fallback.Run(ctx) })
 		}

@@ -33,6 +33,8 @@ type Actor struct {
 	Phone string // of a guest without an email address who follows a link
 	Role  Role   // of a user
 
+	CalendarMails bool // see [Person.CalendarMails]
+
 	// Blind actors see private meetings as strangers do, because their token has no scope for
 	// meetings.
 	Blind bool
@@ -40,6 +42,10 @@ type Actor struct {
 	// Calendar actors act through the calendar program of a meeting's organizer. They may change what is
 	// read-only for others here, and their changes cannot be undone.
 	Calendar bool
+
+	// Leaving actors hand over what a user organizes who leaves: neither this user nor the one who takes
+	// over is notified of each meeting.
+	Leaving bool
 
 	// Quiet actors import: nobody is notified of what they do.
 	Quiet bool

@@ -194,7 +194,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 	if m.Occupied == nil {
 		m.occupy(rooms, nil)
 	}
-	m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+	m.notifyConfirmed(by, at)
 }
 
 // decidedAt adds the level of a decision to the history; the first level is left out.

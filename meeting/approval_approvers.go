@@ -13,8 +13,11 @@ import (
 const waitingPage = 200
 
 // Approvers returns a text of who decides on which rooms at the moment. It changes when the
-// approvers do.
+// approvers do. While no request waits it is empty, and the rooms are not read.
 func (s *Service) Approvers(ctx context.Context) (string, error) {
+	if waiting, err := s.store.Waiting(ctx, 0, 1); err != nil || len(waiting) == 0 {
+		return "", err
+	}
 	var rooms []*Room
 	for p := (Page{Limit: 500}); ; {
 		some, next, err := s.store.ListRooms(ctx, RoomQuery{IncludeInactive: true}, p)

@@ -28,14 +28,15 @@ func TestAskNewApprovers(t *testing.T) {
 		}
 		seen = now
 	}
-	changes("at first", true)
+	changes("no request waits", false)
 	m := w.book(t, w.ann, w.fields(30*time.Hour, w.board))
+	changes("a request waits", true)
 	r, err := w.BookSeries(t.Context(), w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "asked by booking", w.notified(), []string{"approval_request mona@example.org", "approval_request mona@example.org"})
-	changes("by booking", false)
+	changes("by another request", false)
 	ask("nothing is new")
 
 	w.away = []Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}

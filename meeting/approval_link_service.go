@@ -161,5 +161,5 @@ func (s *Service) user(ctx context.Context, id int64) (Person, Actor, error) {
 
 // actorOf returns the actor for a user, with the users whom they represent.
 func (s *Service) actorOf(ctx context.Context, p Person) (Actor, error) {
-	return s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role})
+	return s.deciding(ctx, Actor{Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role, CalendarMails: p.CalendarMails})
 }

@@ -82,6 +82,20 @@ type PendingChange struct {
 	Series    bool        `json:"series,omitempty"` // requested by a change of the series, which has moved already
 }
 
+func (r *Request) clone() *Request {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Agreed, c.Notified, c.Awaited = slices.Clone(r.Agreed), slices.Clone(r.Notified), slices.Clone(r.Awaited)
+	if r.Change != nil {
+		change := *r.Change
+		change.RoomIDs, change.RoomNames, change.Held = slices.Clone(change.RoomIDs), slices.Clone(change.RoomNames), slices.Clone(change.Held)
+		c.Change = &change
+	}
+	return &c
+}
+
 // Waits reports whether the meeting waits for a decision at an instant.
 func (m *Meeting) Waits(at time.Time) bool {
 	switch r := m.Request; {
@@ -197,6 +211,9 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
 	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)
 	m.notifyAttendees(NoticeChange, m.Attendees, by, at)
+	if m.Organizer.CalendarMails {
+		m.notifyOrganizer(NoticeChange, by, at)
+	}
 }
 
 // placement records the differences between two times and places.

@@ -72,7 +72,7 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	if f.Import.once() {
 		plan = ApprovalPlan{}
 	}
-	m := Book(terms, plan, by, at)
+	m := s.book(terms, plan, by, at)
 	m.undoableBy(by, s.conf().Undo, at)
 	notices := m.notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
@@ -80,6 +80,15 @@ func (s *Service) tryBook(ctx context.Context, by Actor, f Fields) (*Meeting, er
 	}
 	s.announce(ctx, nil, m, notices)
 	return s.show(ctx, by, m)
+}
+
+// book is [Book] with what the settings say about new meetings.
+func (s *Service) book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
+	m := Book(t, plan, by, at)
+	if m.Foreign == "" {
+		m.ReplyDomain = s.conf().ReplyDomain
+	}
+	return m
 }
 
 // Meeting finds a meeting.

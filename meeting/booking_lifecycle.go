@@ -68,7 +68,7 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
-		if m.bookedBy != "" {
+		if m.bookedBy != "" || m.Organizer.CalendarMails {
 			m.notifyOrganizer(NoticeInvitation, by, at)
 		}
 	}
@@ -294,7 +294,7 @@ func (m *Meeting) notifyRevision(before *Meeting, changes map[string]Change, by 
 		before.notifyAttendees(NoticeCancellation, removed, by, at)
 		m.notices = append(m.notices, before.notices...)
 	case isOn:
-		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+		m.notifyConfirmed(by, at)
 	}
 }
 

@@ -30,7 +30,9 @@ func (a Actor) MayBookFor(rooms []*Room) bool {
 }
 
 // person is the actor as the organizer of what they book.
-func (a Actor) person() Person { return Person{UserID: a.ID, Email: a.Email, Name: a.Name} }
+func (a Actor) person() Person {
+	return Person{UserID: a.ID, Email: a.Email, Name: a.Name, CalendarMails: a.CalendarMails}
+}
 
 // lookUpOrganizer finds the user that the fields name; none if they name nobody, or nobody known.
 func (s *Service) lookUpOrganizer(ctx context.Context, f *Fields) (Person, error) {
@@ -120,7 +122,7 @@ func (m *Meeting) claimForOrganizer(rooms []*Room) {
 // notifyHandover invites the new organizer, and notifies the former one of the change. If the
 // meeting is pending, the decision is sent to the new organizer.
 func (m *Meeting) notifyHandover(before *Meeting, by Actor, at time.Time) {
-	if m.Status == Pending {
+	if m.Status == Pending || by.Leaving {
 		return
 	}
 	n := Notice{Kind: NoticeInvitation, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by)}

@@ -9,6 +9,7 @@ import (
 // A CalendarItem is what a calendar needs to show a meeting, or all dates of its series.
 type CalendarItem struct {
 	Facts
+	UID       string    // of the calendar program that it comes from; empty: ours
 	Tentative bool      // it waits for approval
 	ChangedAt time.Time // last change
 }
@@ -34,15 +35,31 @@ func (s *Service) CalendarItem(ctx context.Context, by Actor, id ID) (*CalendarI
 	if m.gone() || m.Status == Released {
 		return nil, &StateError{State: m.Status, Action: "add to a calendar"}
 	}
+	var e *CalendarItem
 	if m.SeriesID != 0 && !m.OriginalStart.IsZero() && m.Status != Pending {
-		if e, err := s.seriesItem(ctx, by, m.SeriesID, at); e != nil || err != nil {
-			return e, err
+		if e, err = s.seriesItem(ctx, by, m.SeriesID, at); err != nil {
+			return nil, err
 		}
 	}
-	e := &CalendarItem{Facts: m.View(viewer, rooms).facts(Actor{}), Tentative: m.Status == Pending, ChangedAt: m.UpdatedAt}
-	e.Sequence = m.Version
-	e.Facts.of(m)
-	return e, nil
+	if e == nil {
+		e = &CalendarItem{Facts: m.View(viewer, rooms).facts(Actor{}), Tentative: m.Status == Pending, ChangedAt: m.UpdatedAt}
+		e.Sequence, e.ReplyDomain = m.Version, m.ReplyDomain
+		e.Facts.of(m)
+	}
+	if m.Foreign != "" {
+		err = s.nameForeign(ctx, e, m)
+	}
+	return e, err
+}
+
+// nameForeign gives the item the UID of the event that a meeting comes from, so that people who have the event
+// see it once. Its SEQUENCE is that of the first version: later ones of the organizer are newer.
+func (s *Service) nameForeign(ctx context.Context, e *CalendarItem, m *Meeting) error {
+	o, err := s.store.Origin(ctx, m.ID, m.SeriesID)
+	if err == nil && o != nil {
+		e.UID, e.Sequence, e.ReplyDomain = o.UID, o.Sequence, ""
+	}
+	return err
 }
 
 // seriesItem returns the item of a series; nil if the actor may not see it as a whole.
@@ -82,6 +99,6 @@ func (s *Service) seriesItem(ctx context.Context, by Actor, id int64, at time.Ti
 	e.Facts = series.facts(shown, Actor{})
 	series.fill(&e.Facts, seriesNotice{dates: shown, calendar: shown}, at)
 	e.MeetingID, e.Sequence = shown[0].ID, series.Sequence
-	e.Series.ID, e.SeriesID, e.SeriesFirst = series.ID, series.ID, series.FirstMeeting
+	e.Series.ID, e.SeriesID, e.SeriesFirst, e.ReplyDomain = series.ID, series.ID, series.FirstMeeting, series.ReplyDomain
 	return e, nil
 }

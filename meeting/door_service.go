@@ -227,7 +227,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by Actor, roomID int64, len
 		return nil, err
 	}
 	by.Name = atDoorOf(room).Name
-	m := Book(terms, plan, by, at)
+	m := s.book(terms, plan, by, at)
 	if m.Status != Confirmed {
 		return nil, needsDecision("minutes", terms.Rooms) // changed since the check
 	}

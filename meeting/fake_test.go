@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting/clock"
+	"punctual/meeting/photo"
 	"punctual/meeting/policy"
 )
 
@@ -25,6 +26,7 @@ type fakeStore struct {
 	mu           sync.Mutex
 	sites        map[int64]*Site
 	rooms        map[int64]*Room
+	photos       map[int64]*photo.Photo
 	types        map[int64]*Type
 	customFields map[int64]*CustomField
 	meetings     map[ID]*Meeting
@@ -37,7 +39,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, types: map[int64]*Type{}, customFields: map[int64]*CustomField{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, photos: map[int64]*photo.Photo{}, types: map[int64]*Type{}, customFields: map[int64]*CustomField{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
 func (s *fakeStore) LastChange(context.Context, ID) (*PastChange, error) { return nil, ErrNotFound }
@@ -130,6 +132,39 @@ func (s *fakeStore) UpdateRoom(_ context.Context, id int64, fn func(*Room) error
 	s.rooms[id] = r.clone()
 	s.closeRequests(id, func(*Meeting) bool { return !r.Active })
 	return r, nil
+}
+
+func (s *fakeStore) SetRoomPhoto(_ context.Context, id int64, p *photo.Photo, fn func(*Room, int64) error) error {
+	r, ok := s.rooms[id]
+	if !ok {
+		return ErrNotFound
+	}
+	var others int64
+	for other, p := range s.photos {
+		if other != id {
+			others += int64(len(p.Large) + len(p.Small))
+		}
+	}
+	if err := fn(r, others); err != nil {
+		return err
+	}
+	r.Version++
+	delete(s.photos, id)
+	if p != nil {
+		s.photos[id] = p
+	}
+	return nil
+}
+
+func (s *fakeStore) RoomPhoto(_ context.Context, id int64, small bool) ([]byte, string, error) {
+	p := s.photos[id]
+	switch {
+	case p == nil:
+		return nil, "", ErrNotFound
+	case small:
+		return p.Small, s.rooms[id].Photo, nil
+	}
+	return p.Large, s.rooms[id].Photo, nil
 }
 
 func (s *fakeStore) DeleteRoom(_ context.Context, id int64, _ time.Time, fn func(*Room) error) error {

@@ -177,6 +177,7 @@ type Facts struct {
 	Request     *Requested  `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
 	Move        *Placement  `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
 	WaitID      int64       `json:"wait_id,omitempty"`     // of an offer from the waiting list
+	Count       int         `json:"count,omitempty"`       // of a handover: meetings that the recipient organizes now
 	LinkSeed    string      `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
 
 	Reply *Reply `json:"reply,omitempty"` // of an answer to an invitation
@@ -185,6 +186,7 @@ type Facts struct {
 
 	SeriesID      int64        `json:"series_id,omitempty"`      // of the meeting
 	SeriesFirst   ID           `json:"series_first,omitempty"`   // meeting whose UID the series has; 0: it has its own
+	ReplyDomain   string       `json:"reply_domain,omitempty"`   // see [Meeting.ReplyDomain]
 	OriginalStart *time.Time   `json:"original_start,omitempty"` // of the occurrence; nil for an added date
 	Series        *SeriesFacts `json:"series,omitempty"`         // if the notice covers all or several dates
 }
@@ -196,8 +198,12 @@ type Reply struct {
 	Lang      string `json:"lang"` // BCP 47
 	Subject   string `json:"subject"`
 	Text      string `json:"text"`
-	Calendar  string `json:"calendar"` // iCalendar with METHOD:REPLY
+	Calendar  string `json:"calendar"`         // iCalendar; empty: the invitation could not be read
+	Method    string `json:"method,omitempty"` // of Calendar; empty: REPLY
+	CC        string `json:"cc,omitempty"`     // address of the person who acts for the organizer; empty: nobody
 	InReplyTo string `json:"in_reply_to,omitempty"`
+	Event     string `json:"event"`          // UID of what is answered
+	Date      string `json:"date,omitempty"` // of a series, in UTC; empty: the whole event
 }
 
 // Requested is an approval request as shown to an approver.

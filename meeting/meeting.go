@@ -70,6 +70,10 @@ type Meeting struct {
 	// it from [Series.Sequence] before it takes the notices; it is not stored.
 	SeriesSequence int64
 
+	// ReplyDomain is the domain of the mail address that calendars name as its organizer, so that
+	// responses by mail arrive here; empty: they name the organizer's own. It never changes.
+	ReplyDomain string
+
 	Foreign OriginKind // how it came from a calendar program that goes on changing it; empty: it did not
 
 	ChangeUntil time.Time // until when the reader may move or cancel it; zero: nothing limits them, or it was not asked. Not stored
@@ -119,6 +123,10 @@ type Person struct {
 	Locale   string
 	Timezone string
 	Role     Role // of a user, from the Directory; not stored with a meeting
+
+	// CalendarMails says that meetings which the user organizes arrive as mails for their calendar, also
+	// what they do themselves. Read of an organizer, never written.
+	CalendarMails bool
 }
 
 // Address returns the address of the person on a channel; empty: none. Nothing is sent to the
@@ -202,6 +210,17 @@ type Approval struct {
 	Decision  *Decision   // on the last request that ended; nil: none
 }
 
+// clone returns a copy without history and notices. Changes of the copy leave m as it is.
+func (m *Meeting) clone() *Meeting {
+	c := *m
+	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)
+	c.Attendees, c.Reminders, c.Custom = slices.Clone(m.Attendees), slices.Clone(m.Reminders), slices.Clone(m.Custom)
+	c.Approval.Agreed = slices.Clone(m.Approval.Agreed)
+	c.Request = m.Request.clone()
+	c.history, c.notices = nil, nil
+	return &c
+}
+
 // Untouched reports whether the meeting equals an earlier copy and has no history to write. Its
 // request may differ.
 func (m *Meeting) Untouched(before *Meeting) bool {
@@ -231,7 +250,7 @@ func (m *Meeting) TakeNotices() []Notice {
 		if !m.notices[i].single {
 			m.notices[i].Facts.of(m)
 		}
-		m.notices[i].Facts.ScheduleVersion = m.ScheduleVersion
+		m.notices[i].Facts.ScheduleVersion, m.notices[i].Facts.ReplyDomain = m.ScheduleVersion, m.ReplyDomain
 		if f := &m.notices[i].Facts; f.SeriesID != 0 {
 			f.Sequence = m.SeriesSequence
 		}

@@ -19,7 +19,16 @@ func (m *Meeting) notify(n Notice, to []Person, by Actor) {
 	m.notices = append(m.notices, addressed(n, to, by)...)
 }
 
-// addressed makes a copy of the notice for each address. A guest without an email address is
+// inviting are people who are invited, and the organizer if the mails of the meeting go to their calendar.
+func inviting(organizer Person, as []Attendee) []Person {
+	if !organizer.CalendarMails {
+		return persons(as)
+	}
+	return append(persons(as), organizer)
+}
+
+// addressed makes a copy of the notice for each address. The actor who caused it gets none, unless it is for
+// the calendar of an organizer who wants it. A guest without an email address is
 // texted what others are mailed.
 func addressed(n Notice, to []Person, by Actor) []Notice {
 	var ns []Notice
@@ -27,8 +36,9 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 		return nil
 	}
 	seen := map[string]bool{}
+	own := ""
 	if by.Kind == ActorUser {
-		seen[strings.ToLower(by.Email)] = true
+		own = strings.ToLower(by.Email)
 	}
 	channel := n.Channel
 	for _, p := range to {
@@ -37,7 +47,7 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 			n.Channel = SMS
 		}
 		address := strings.ToLower(n.address())
-		if address == "" || seen[address] {
+		if address == "" || seen[address] || address == own && !(p.CalendarMails && n.forCalendars() && strings.EqualFold(p.Email, n.Facts.Organizer.Email)) {
 			continue
 		}
 		seen[address] = true
@@ -51,6 +61,14 @@ func (m *Meeting) notifyAttendees(kind NoticeKind, who []Attendee, by Actor, at 
 	m.notify(Notice{
 		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
 	}, persons(who), by)
+}
+
+// notifyConfirmed invites the attendees, and sends the meeting to the organizer's calendar if they want it.
+func (m *Meeting) notifyConfirmed(by Actor, at time.Time) {
+	m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
+	if m.Organizer.CalendarMails {
+		m.notifyOrganizer(NoticeInvitation, by, at)
+	}
 }
 
 // notifyOrganizer notifies the organizer by mail of other people's actions.

@@ -46,7 +46,7 @@ const (
 func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
 	confirmed, pending := byState(ms)
 	if len(confirmed) > 0 {
-		to := persons(s.Attendees)
+		to := inviting(s.Organizer, s.Attendees)
 		if s.bookedBy != "" {
 			to = append(to, s.Organizer)
 		}
@@ -339,6 +339,7 @@ func (s *Series) TakeNotices() []Notice {
 		n := &s.notices[i]
 		n.MeetingID, n.Facts.MeetingID = n.about.ID, n.about.ID
 		n.Facts.Series.ID, n.Facts.SeriesID, n.Facts.SeriesFirst, n.Facts.Sequence = s.ID, s.ID, s.FirstMeeting, s.Sequence
+		n.Facts.ReplyDomain = s.ReplyDomain
 		n.DedupeKey = strings.Join([]string{
 			string(n.Kind), "series", strconv.FormatInt(s.ID, 10), strconv.FormatInt(n.Facts.Sequence, 10),
 			string(n.Channel), strings.ToLower(cmp.Or(n.address(), "-")),

@@ -24,3 +24,44 @@ func TestService_theRemovedLearnNothingNew(t *testing.T) {
 	}
 	same(t, "told", notified, 1)
 }
+
+// Organizers who want their own meetings in their calendar are mailed what they do themselves; others are
+// not.
+func TestService_calendarMails(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		w := newWorld(t)
+		by := w.ann
+		by.CalendarMails = wanted
+		var got []string
+		note := func(what string, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range w.store.notices {
+				if n.To.Email == by.Email {
+					got = append(got, what+" "+string(n.Kind))
+				}
+			}
+			w.store.notices = nil
+		}
+		f := w.fields(time.Hour, w.desk)
+		m, err := w.Book(t.Context(), by, f)
+		note("booked", err)
+		_, err = w.Update(t.Context(), by, m.ID, nil, Fields{Title: new("Other")})
+		note("changed", err)
+		_, err = w.Respond(t.Context(), w.bob, m.ID, nil, Accepted, "")
+		note("accepted", err)
+		_, err = w.Cancel(t.Context(), by, m.ID, nil, "")
+		note("cancelled", err)
+		made, err := w.BookSeries(t.Context(), by, SeriesFields{Fields: f, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: FailOnConflict})
+		note("series", err)
+		_, err = w.CancelSeries(t.Context(), by, made.Series.ID, nil, ScopeAll, nil, "")
+		note("series", err)
+		want := ""
+		if wanted {
+			want = "booked invitation, changed change, cancelled cancellation, series invitation, series cancellation"
+		}
+		same(t, "mails", strings.Join(got, ", "), want)
+	}
+}

@@ -59,11 +59,19 @@ func (s *Service) RespondSeries(ctx context.Context, by Actor, id int64, ifMatch
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
 	}
-	return s.respondSeries(ctx, by, id, ifMatch, 0, r, comment)
+	return s.respondSeries(ctx, by, id, ifMatch, 0, nil, r, comment)
 }
 
-// respondSeries is [Service.RespondSeries] for a sequence of the series; 0: any.
-func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, seen int64, r Response, comment string) (*SeriesResult, error) {
+// RespondDates is [Service.RespondSeries] without the dates for which except is true.
+func (s *Service) RespondDates(ctx context.Context, by Actor, id int64, except func(*Meeting) bool, r Response, comment string) (*SeriesResult, error) {
+	if err := checkAnswer(r, &comment); err != nil {
+		return nil, err
+	}
+	return s.respondSeries(ctx, by, id, nil, 0, except, r, comment)
+}
+
+// respondSeries is [Service.RespondDates] for a sequence of the series; 0: any.
+func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch *int64, seen int64, except func(*Meeting) bool, r Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
 	res, err := s.carryOut(ctx, by, func() (*SeriesChange, []*plannedDate, error) {
 		series, err := s.store.Series(ctx, id)
@@ -92,6 +100,9 @@ func (s *Service) respondSeries(ctx context.Context, by Actor, id int64, ifMatch
 		var bases []*plannedDate
 		var declined []*Meeting
 		for _, m := range invited {
+			if except != nil && except(m) {
+				continue
+			}
 			before := new(*m)
 			changed, err := m.Respond(r, comment, by, at)
 			if err != nil {
@@ -265,7 +276,7 @@ func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r Response,
 		return err
 	}
 	if inv.answersSeries(i.Meeting) {
-		_, err = s.respondSeries(ctx, by, inv.SeriesID, nil, inv.Seen, r, comment)
+		_, err = s.respondSeries(ctx, by, inv.SeriesID, nil, inv.Seen, nil, r, comment)
 		return err
 	}
 	_, err = s.respond(ctx, by, i.Meeting.ID, nil, inv.Seen, r, comment)

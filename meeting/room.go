@@ -24,6 +24,7 @@ type Room struct {
 	Floor     string
 	Address   string // local part of the mail address that answers invitations, in lower case; empty: none
 	Features  []string
+	Photo     string // version of the photo; empty: none
 	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's
 	Approval  RoomApproval
 	CheckIn   CheckIn

@@ -56,7 +56,7 @@ func (f *SiteFields) apply(s *Site) error {
 var addressPattern = regexp.MustCompile(`^[a-z0-9]+([._+-]+[a-z0-9]+)*$`)
 
 // meetingAddress is the local part of the addresses to which attendees reply.
-var meetingAddress = regexp.MustCompile(`^meeting-[0-9]+$`)
+var meetingAddress = regexp.MustCompile(`^(meeting|series)-[0-9]+$`)
 
 // maxAddress is the longest local part of a mail address (RFC 5321).
 const maxAddress = 64

@@ -36,6 +36,7 @@ type Series struct {
 	CancelledAt      time.Time // when the whole series was canceled; zero: not canceled
 	Custom           []FieldValue
 	Foreign          OriginKind // see [Meeting.Foreign]
+	ReplyDomain      string     // see [Meeting.ReplyDomain]
 	Origin           *Origin    // of a new series, see [Meeting.Origin]; not read
 
 	// Sequence is the SEQUENCE of the last calendar mail about the series or one of its dates,
@@ -97,7 +98,7 @@ func (s *Series) sample() *Meeting {
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID, Custom: s.Custom,
-		SeriesID: s.ID, Foreign: s.Foreign, bookedBy: s.bookedBy,
+		SeriesID: s.ID, Foreign: s.Foreign, ReplyDomain: s.ReplyDomain, bookedBy: s.bookedBy,
 	}
 }
 

@@ -59,12 +59,16 @@ func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 	if err := p.checkTaken(ctx, dates); err != nil {
 		return err
 	}
-	if err := p.distribute(ctx, dates); err != nil {
-		return err
-	}
-	if p.onConflict == OtherRoom {
-		if err := p.findOthers(ctx, dates); err != nil {
+	for changed := true; changed; { // a substitute may take the rest of a quota that another date needs
+		if err := p.distribute(ctx, dates); err != nil {
 			return err
+		}
+		changed = false
+		if p.onConflict == OtherRoom {
+			var err error
+			if changed, err = p.findOthers(ctx, dates); err != nil {
+				return err
+			}
 		}
 	}
 	for _, w := range dates {

@@ -206,7 +206,7 @@ func (s *Series) notifyDecisions(decided, all []*Meeting, by Actor, at time.Time
 	}
 	if len(confirmed) > 0 {
 		on := slices.DeleteFunc(slices.Clone(all), func(m *Meeting) bool { return m.gone() || m.Status == Pending })
-		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: on}, persons(s.Attendees), by, at)
+		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: on}, inviting(s.Organizer, s.Attendees), by, at)
 	}
 	if len(asked) > 0 {
 		together(asked)

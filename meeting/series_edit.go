@@ -90,6 +90,11 @@ func (s *Service) CancelSeries(ctx context.Context, by Actor, id int64, ifMatch 
 
 // AddDate books a date of the series' rule that was skipped, canceled or excluded.
 func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart *clock.Time, onConflict OnConflict) (*Meeting, error) {
+	return s.AddDateIn(ctx, by, id, ifMatch, originalStart, nil, onConflict)
+}
+
+// AddDateIn is [Service.AddDate] in these rooms; nil: in those of the series.
+func (s *Service) AddDateIn(ctx context.Context, by Actor, id int64, ifMatch *int64, originalStart *clock.Time, rooms []int64, onConflict OnConflict) (*Meeting, error) {
 	f := SeriesFields{OnConflict: onConflict}
 	var found fault.List
 	if f.conflicts(&found); originalStart == nil {
@@ -110,7 +115,7 @@ func (s *Service) AddDate(ctx context.Context, by Actor, id int64, ifMatch *int6
 		if e.before.Foreign != "" && !by.Calendar {
 			return nil, nil, &ForeignError{Kind: e.before.Foreign}
 		}
-		c, dates, err := e.add(ctx, *originalStart)
+		c, dates, err := e.add(ctx, *originalStart, rooms)
 		if err == nil {
 			c.undoableBy(by, e.conf.Undo, e.at)
 		}
@@ -141,7 +146,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*plannedDate, error) 
 	e.change.Series = series
 	var planned []*plannedDate
 	for _, seen := range dates {
-		m := snapshotOf(seen)
+		m := seen.clone()
 		if err := m.Cancel(reason, e.by, e.at); err != nil {
 			return nil, nil, err
 		}
@@ -160,7 +165,7 @@ func (e *revision) cancel(reason string) (*SeriesChange, []*plannedDate, error) 
 }
 
 // add books the meeting of a date.
-func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []*plannedDate, error) {
+func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (*SeriesChange, []*plannedDate, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)
 	}
@@ -181,14 +186,17 @@ func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []
 		}
 	}
 	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
-	rooms, err := e.rooms(ctx, series.RoomIDs)
+	if inRooms == nil {
+		inRooms = series.RoomIDs
+	}
+	rooms, err := e.rooms(ctx, inRooms)
 	if err == nil {
 		err = e.withBlackouts(ctx, rooms, e.at)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(rooms) < len(series.RoomIDs) {
+	if len(rooms) < len(inRooms) {
 		return nil, nil, &InvalidError{Faults: []Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
 	kind, err := e.lookUpType(ctx, &Fields{}, series.sample())
@@ -211,7 +219,7 @@ func (e *revision) add(ctx context.Context, start clock.Time) (*SeriesChange, []
 		series.notify(seriesNotice{
 			kind: NoticeInvitation, dates: e.change.Create, calendar: append(e.shown(), m), each: true,
 			more: func(f *Facts) { f.Series.Part = PartAdded },
-		}, persons(series.Attendees), e.by, e.at)
+		}, inviting(series.Organizer, series.Attendees), e.by, e.at)
 	}
 	return e.change, e.dates, nil
 }

@@ -125,7 +125,7 @@ func (m *Meeting) repeated(f *SeriesFields, at time.Time) (*Series, error) {
 	return &Series{
 		FirstMeeting: m.ID, Organizer: m.Organizer, Title: m.Title, Description: m.Description, Timezone: m.Timezone, Start: start, End: end,
 		RoomIDs: m.RoomIDs, RoomNames: m.RoomNames, Attendees: m.Attendees, Reminders: m.Reminders, DefaultReminders: m.DefaultReminders,
-		Visibility: m.Visibility, TypeID: m.TypeID, Custom: m.Custom, Sequence: m.revision(), CreatedAt: at,
+		Visibility: m.Visibility, TypeID: m.TypeID, Custom: m.Custom, Sequence: m.revision(), ReplyDomain: m.ReplyDomain, CreatedAt: at,
 	}, nil
 }
 
@@ -164,7 +164,7 @@ func unanswered(as []Attendee) []Attendee {
 // repeat plans the meetings of the series, and notifies people once.
 func (p *planner) repeat(ctx context.Context, c *SeriesChange, dates []*plannedDate) error {
 	first := dates[0]
-	m := snapshotOf(first.base)
+	m := first.base.clone()
 	if err := p.repeatFirst(ctx, m, first, c.Series); err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 		}
 	}
 	for _, m := range e.gone {
-		dropped := snapshotOf(m)
+		dropped := m.clone()
 		if err := dropped.Cancel("", e.by, e.at); err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (e *revision) settle(ctx context.Context, target *Series) error {
 }
 
 func (e *revision) settleOne(ctx context.Context, w *plannedDate, target *Series) error {
-	m := snapshotOf(w.base)
+	m := w.base.clone()
 	t := w.terms
 	if w.skip != nil {
 		t = t.staying(m)
@@ -291,15 +291,6 @@ func (t Terms) staying(m *Meeting) Terms {
 // rules of the zone alone do not count.
 func (e *revision) moves(m *Meeting, to recurrence.Date) bool {
 	return !to.Slot.Start.Equal(m.OriginalStart) && (e.retimes() || !to.Wall.Equal(m.OriginalWall))
-}
-
-// snapshotOf returns a deep copy of m without history and notices.
-func snapshotOf(m *Meeting) *Meeting {
-	c := *m
-	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)
-	c.Attendees, c.Reminders = slices.Clone(m.Attendees), slices.Clone(m.Reminders)
-	c.history, c.notices = nil, nil
-	return &c
 }
 
 // touched reports whether the series itself or a meeting changes.

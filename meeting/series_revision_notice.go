@@ -26,6 +26,9 @@ func (e *revision) notifyChange(was, first, target *Series) {
 	everybody := append([]Person{e.before.Organizer}, persons(stay)...)
 	handedOver := was.Organizer.UserID != target.Organizer.UserID
 	visible = visible || handedOver
+	if handedOver && e.by.Leaving {
+		everybody = persons(slices.DeleteFunc(slices.Clone(stay), func(a Attendee) bool { return a.UserID == target.Organizer.UserID }))
+	}
 	if first != target || e.moved {
 		everybody = append(everybody, e.single()...)
 	}
@@ -45,7 +48,7 @@ func (e *revision) notifyChange(was, first, target *Series) {
 	case visible:
 		change := seriesNotice{kind: NoticeChange, dates: confirmed, calendar: calendar, more: more}
 		target.notify(change, everybody, e.by, e.at)
-		if handedOver {
+		if handedOver && !e.by.Leaving {
 			target.record(change, []Person{was.Organizer}, e.by, e.at)
 			take := seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: calendar, more: func(f *Facts) { f.Handover = true }}
 			target.record(take, []Person{target.Organizer}, e.by, e.at)

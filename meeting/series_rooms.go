@@ -31,16 +31,17 @@ func newSubstitutes() substitutes {
 	return substitutes{bySite: map[int64][]*Room{}, byRoom: map[substitution][]*Room{}, taken: map[roomOfDate]bool{}}
 }
 
-// findOthers searches substitute rooms for the dates that cannot be booked. Of the suitable rooms
-// of the same site it takes the one with the fewest spare places, then the first by name.
-func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
+// findOthers searches substitute rooms for the dates that cannot be booked, once for each date, and
+// reports whether it found any. Of the suitable rooms of the same site it takes the one with the
+// fewest spare places, then the first by name.
+func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) (found bool, err error) {
 	for _, w := range dates {
-		if w.skip == nil || !w.room {
+		if w.skip == nil || !w.room || w.other {
 			continue
 		}
 		rooms, err := p.replaced(ctx, w, dates)
 		if err != nil {
-			return err
+			return false, err
 		}
 		changed := w.terms
 		changed.Rooms = rooms
@@ -51,8 +52,9 @@ func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) error {
 		p.leave(w)
 		p.keep(w)
 		p.take(w)
+		found = true
 	}
-	return nil
+	return found, nil
 }
 
 // replaced returns the rooms of a date with substitutes for those that it cannot have; nil if there

@@ -191,6 +191,9 @@ func (s *Service) planSeries(ctx context.Context, by Actor, f SeriesFields) (*Se
 	if series.Organizer.UserID != by.ID {
 		series.bookedBy = by.Name
 	}
+	if f.Import.foreign() == "" {
+		series.ReplyDomain = p.conf.ReplyDomain
+	}
 	p.onConflict = f.OnConflict
 	var dates []*plannedDate
 	for _, d := range series.Dates() {

@@ -42,6 +42,7 @@ type Settings struct {
 	CheckIn         CheckIn       // of new rooms
 	Limits          policy.Limits
 	Offer           time.Duration // validity of a waiting-list offer; 0: the room is booked at once
+	ReplyDomain     string        // of new meetings; see [Meeting.ReplyDomain]
 	Undo            time.Duration // how long a change can be undone, and its notifications wait; 0: no undo
 }
 

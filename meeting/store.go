@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/photo"
 	"punctual/meeting/policy"
 )
 
@@ -48,6 +49,10 @@ type Store interface {
 	// UpdateRoom also updates the check-in of the room's coming meetings.
 	UpdateRoom(ctx context.Context, id int64, fn func(*Room) error) (*Room, error)
 	DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*Room) error) error // [*InUseError] while meetings after at hold it; its history stays
+	// SetRoomPhoto stores a photo, or removes it (nil). It calls the function with the locked room, without its
+	// approvers, and the bytes of the other rooms' photos, and saves [Room.Photo]; an error prevents the change.
+	SetRoomPhoto(ctx context.Context, id int64, p *photo.Photo, fn func(r *Room, others int64) error) error
+	RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) // [ErrNotFound] without one
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
 	// A meeting is saved only under three conditions, which also hold among concurrent calls. Its

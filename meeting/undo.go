@@ -244,7 +244,7 @@ func (s *Service) planUndo(ctx context.Context, by Actor, p *PastChange, at time
 		}
 		bases = append(bases, &plannedDate{base: m})
 		if past.Before == nil {
-			m = snapshotOf(m)
+			m = m.clone()
 			m.callOff(ReasonUndone, by, at)
 		} else if m = m.restored(past.Before, by, at); !by.rules() { // an admin may have passed over quotas
 			m.claims = claims(m.Organizer.UserID, pick(rooms, m.RoomIDs), m.Slot, byID[m.ID])

@@ -305,7 +305,7 @@ func (s *Service) turnOf(ctx context.Context, w *Wait, known waitsKnown, by Acto
 	if err != nil {
 		return nil, err
 	}
-	return Book(terms, plan, owner, at), nil
+	return s.book(terms, plan, owner, at), nil
 }
 
 // waitsKnown holds what several waits refer to, looked up at once.
@@ -465,7 +465,7 @@ func (s *Service) meetingFor(ctx context.Context, w *Wait, by Actor, at time.Tim
 	if err != nil {
 		return nil, err
 	}
-	return Book(terms, plan, owner, at), nil
+	return s.book(terms, plan, owner, at), nil
 }
 
 // allowed returns an error that names what prevents an offer.

@@ -455,7 +455,7 @@ func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShif
 
 // moved returns the meeting at its local time.
 func (z *ZoneShift) moved(by Actor, at time.Time) *Meeting {
-	m := snapshotOf(z.Meeting)
+	m := z.Meeting.clone()
 	m.OriginalStart, m.UpdatedAt = z.original, at
 	if !z.moves() {
 		return m

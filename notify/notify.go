@@ -49,6 +49,7 @@ const (
 	WaitlistExpired  Kind = "waitlist_expired"
 	InviteUser       Kind = "invite_user"    // to a new user, with a link to choose a password
 	PasswordReset    Kind = "password_reset" // to a user, with a link to choose a new password
+	Handover         Kind = "handover"       // to a user, of the meetings of somebody who left
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server
 )
 

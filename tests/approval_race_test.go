@@ -15,7 +15,7 @@ import (
 )
 
 // races is how often each race of decisions is run.
-const races = 100
+const races = 25
 
 // court is two processes on one Postgres, people who decide at either, and what came of it.
 type court struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +134,7 @@ func TestCalDAV_reads(t *testing.T) {
 		}
 		principal := strings.NewReplacer("calendars", "principals", "meetings/", "").Replace(dav.calendar)
 		for path, want := range map[string]string{
+			"/":          principal,
 			"/dav/":      principal,
 			principal:    strings.TrimSuffix(dav.calendar, "meetings/"),
 			dav.calendar: "calendar-query",
@@ -151,6 +154,40 @@ func TestCalDAV_reads(t *testing.T) {
 		for _, hostile := range []string{`<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>`, strings.Repeat("<a>", 100), "<a>&nbsp;</a>", "<a/><b/>"} {
 			dav.want(t, http.StatusBadRequest, "REPORT", dav.calendar, hostile)
 		}
+
+		// Everyone names and colors calendars for themselves.
+		patch := func(path, change string) string {
+			t.Helper()
+			_, text := dav.want(t, http.StatusMultiStatus, "PROPPATCH", path, `<propertyupdate xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:a="http://apple.com/ns/ical/">`+change+`</propertyupdate>`)
+			return text
+		}
+		shown := func(d *davUser, path string) string {
+			t.Helper()
+			_, text := d.want(t, http.StatusMultiStatus, "PROPFIND", path, `<propfind xmlns="DAV:" xmlns:a="http://apple.com/ns/ical/"><prop><displayname/><a:calendar-color/></prop></propfind>`, "Depth", "0")
+			return text
+		}
+		for _, path := range []string{dav.calendar, ofRoom} {
+			if text := patch(path, `<set><prop><a:calendar-color symbolic-color="red">#FF2968FF</a:calendar-color><displayname>Mine &amp; more</displayname></prop></set>`); strings.Count(text, "200 OK") != 1 {
+				t.Errorf("a color: %s", text)
+			}
+			if text := shown(dav, path); !strings.Contains(text, "#FF2968FF") || !strings.Contains(text, "Mine &amp; more") {
+				t.Errorf("a color: %s", text)
+			}
+			if text := patch(path, `<set><prop><getetag>x</getetag><displayname>Other</displayname></prop></set>`); !strings.Contains(text, "403") || !strings.Contains(text, "424") {
+				t.Errorf("a property of the server: %s", text)
+			}
+		}
+		if text := shown(other, ofRoom); !strings.Contains(text, ">Turing<") || strings.Contains(text, "#FF2968FF") {
+			t.Errorf("bob sees ada's color: %s", text)
+		}
+		patch(ofRoom, `<remove><prop><a:calendar-color/></prop></remove><set><prop><displayname>Room</displayname></prop></set>`)
+		if text := shown(dav, ofRoom); !strings.Contains(text, ">Room<") || strings.Contains(text, "#FF2968FF") {
+			t.Errorf("a removed color: %s", text)
+		}
+		if text := patch(principal, `<set><prop><displayname>x</displayname></prop></set>`); !strings.Contains(text, "403") {
+			t.Errorf("a person: %s", text)
+		}
+		dav.want(t, http.StatusInsufficientStorage, "PROPPATCH", ofRoom, `<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y">`+strings.Repeat("z", 20_000)+`</x></prop></set></propertyupdate>`)
 
 		start := time.Now().UTC().AddDate(0, 0, 3).Truncate(24 * time.Hour).Add(9 * time.Hour)
 		invited := with{"attendees": []any{with{"email": "bob@example.org"}}}
@@ -246,8 +283,8 @@ func TestCalDAV_reads(t *testing.T) {
 			t.Errorf("bob comes to one date: %s", theirs)
 		}
 		ada.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"title": "Bonuses", "visibility": "private"}))
-		shown := other.multi(t, "REPORT", ofRoom, `<c:calendar-query xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><prop><c:calendar-data/></prop></c:calendar-query>`)
-		if all := fmt.Sprint(shown); len(shown.Responses) != 6 || strings.Contains(all, "Bonuses") || !strings.Contains(all, "SUMMARY:Busy") || strings.Contains(all, "RECURRENCE-ID") {
+		theirsOfRoom := other.multi(t, "REPORT", ofRoom, `<c:calendar-query xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><prop><c:calendar-data/></prop></c:calendar-query>`)
+		if all := fmt.Sprint(theirsOfRoom); len(theirsOfRoom.Responses) != 6 || strings.Contains(all, "Bonuses") || !strings.Contains(all, "SUMMARY:Busy") || strings.Contains(all, "RECURRENCE-ID") {
 			t.Errorf("the room: %s", all)
 		}
 		if gone, _ := dav.changes(t, dav.calendar, last); len(gone) != 2 {
@@ -268,11 +305,11 @@ func eventText(uid, title string, start, end time.Time, more ...string) string {
 func TestCalDAV_writes(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		c := on.Config
-		c.YAML += davOn
+		c.YAML += davOn + mailroomYAML + "  conflicts: { percent: 30, count: 1 }\n"
 		server := testenv.Server(t, c)
 		admin := server.Admin(t)
 		ada, bob := admin.NewUser(t, "Ada", "member"), admin.NewUser(t, "Bob", "member")
-		room := admin.NewRoom(t, "Turing", with{"timezone": "UTC"})
+		room := admin.NewRoom(t, "Turing", with{"timezone": "UTC", "address": "turing"})
 		dav, other := newDavUser(t, ada, "ada@example.org"), newDavUser(t, bob, "bob@example.org")
 		_, principal := dav.want(t, http.StatusMultiStatus, "PROPFIND", fmt.Sprintf("/dav/principals/rooms/%d/", room.ID), `<propfind xmlns="DAV:"><prop><c:calendar-user-address-set xmlns:c="urn:ietf:params:xml:ns:caldav"/></prop></propfind>`)
 		_, address, _ := strings.Cut(principal, "mailto:")
@@ -321,10 +358,31 @@ func TestCalDAV_writes(t *testing.T) {
 		if _, text := dav.want(t, http.StatusOK, http.MethodGet, dav.calendar+"three.ics", ""); text != private {
 			t.Errorf("an event of one's own became %s", text)
 		}
+		if put(http.StatusCreated, "old.ics", strings.NewReplacer("uid-3", "uid-3-old", start.Format("20060102"), "20010203").Replace(private)); !strings.Contains(get("old.ics"), "20010203") {
+			t.Error("an old event of one's own is lost")
+		}
+		put(http.StatusForbidden, "null.ics", strings.Replace(strings.Replace(private, "uid-3", "uid-null", 1), "Dentist", "Den\x00tist", 1))
+		put(http.StatusForbidden, "latin.ics", strings.Replace(strings.Replace(private, "uid-3", "uid-latin", 1), "Dentist", "Z\xe4hne", 1))
+		put(http.StatusForbidden, "long.ics", strings.Replace(private, "uid-3", strings.Repeat("u", 1001), 1))
 		put(http.StatusCreated, "mail.ics", eventText("uid-4", "By mail", hour(2), hour(3), "ATTENDEE;CUTYPE=ROOM;SCHEDULE-AGENT=CLIENT:mailto:"+address))
 		if ms := meetings(); len(ms) != 1 {
 			t.Errorf("booked %+v", ms)
 		}
+		// The mail address of a room invites it, too.
+		mailed := eventText("uid-7", "Mailed", hour(3), hour(4), "ATTENDEE;CN=Turing:MAILTO:Turing@rooms.example.org")
+		put(http.StatusCreated, "mailed.ics", mailed)
+		if text := get("mailed.ics"); strings.Count(text, "CUTYPE=ROOM") != 1 || !strings.Contains(text, "PARTSTAT=ACCEPTED") || len(meetings()) != 2 {
+			t.Errorf("the mail address of a room: %s", text)
+		}
+		put(http.StatusNoContent, "mailed.ics", strings.Replace(mailed, "Mailed", "Mailed again", 1))
+		if ms := meetings(); len(ms) != 2 || ms[1].Title != "Mailed again" {
+			t.Errorf("changed to %+v", ms)
+		}
+		put(http.StatusCreated, "taken.ics", eventText("uid-8", "Taken", hour(3), hour(4), "ATTENDEE;CN=Turing:mailto:turing@rooms.example.org"))
+		if text := get("taken.ics"); !strings.Contains(text, "PARTSTAT=DECLINED") {
+			t.Errorf("the mail address of a taken room: %s", text)
+		}
+		dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+"mailed.ics", "")
 
 		// Changes, and conditions.
 		put(http.StatusPreconditionFailed, "one.ics", eventText("uid-1", "x", hour(0), hour(1), people...), "If-Match", `"old"`)
@@ -338,7 +396,6 @@ func TestCalDAV_writes(t *testing.T) {
 		if text := get("two.ics"); !strings.Contains(text, "PARTSTAT=ACCEPTED") || len(meetings()) != 2 {
 			t.Errorf("the room became free: %s", text)
 		}
-		put(http.StatusForbidden, "one.ics", eventText("uid-1", "Back", hour(0), hour(1), people...))
 		for want, text := range map[string]string{
 			"no-uid-conflict":                "other" + eventText("uid-1", "x", hour(0), hour(1)),
 			"valid-calendar-data":            "other" + "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:x\r\n",
@@ -416,6 +473,187 @@ func TestCalDAV_writes(t *testing.T) {
 			"ATTENDEE:mailto:" + address, "ATTENDEE:mailto:bob@example.org", "ATTENDEE:mailto:nobody@example.com", "END:VFREEBUSY", "END:VCALENDAR", ""}, "\r\n"))
 		if strings.Count(busy, "FREEBUSY;FBTYPE=BUSY:") != 3 || strings.Count(busy, "2.0;Success") != 2 || strings.Count(busy, "3.7;") != 1 {
 			t.Errorf("busy: %s", busy)
+		}
+
+		// Of several rooms, each answers for itself; one that declined is asked again when the meeting moves.
+		hopper := admin.NewRoom(t, "Hopper", with{"timezone": "UTC", "address": "hopper"})
+		invited := func(title string) (found []testenv.Meeting) {
+			for _, m := range meetings() {
+				if m.Title == title {
+					found = append(found, m)
+				}
+			}
+			return found
+		}
+		day := func(h int) time.Time { return hour(24 + h) }
+		both := []string{"ORGANIZER:mailto:ada@example.org", inRoom, "ATTENDEE;CN=Hopper:mailto:hopper@rooms.example.org"}
+		blocker := bob.Book(t, testenv.Booking(day(0), day(1), []int64{room.ID}))
+		put(http.StatusCreated, "both.ics", eventText("uid-9", "Both", day(0), day(1), both...))
+		for range 2 {
+			if ms := invited("Both"); len(ms) != 1 || len(ms[0].RoomIDs) != 1 || ms[0].RoomIDs[0] != hopper.ID {
+				t.Fatalf("booked %+v", ms)
+			}
+			if text := get("both.ics"); strings.Count(text, "PARTSTAT=ACCEPTED") != 1 || strings.Count(text, "PARTSTAT=DECLINED") != 1 || !strings.Contains(text, "LOCATION:Hopper") {
+				t.Errorf("two rooms, one taken: %s", text)
+			}
+			put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(0), day(1), append(both, "COMMENT:x")...))
+		}
+		put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(2), day(3), both...))
+		if text := get("both.ics"); strings.Count(text, "PARTSTAT=ACCEPTED") != 2 || strings.Contains(text, "PARTSTAT=DECLINED") {
+			t.Errorf("two free rooms: %s", text)
+		}
+		// If a meeting moves, rooms that it holds answer again. If none is left, the event stays and books nothing.
+		header = put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(0), day(1), both...))
+		if ms := invited("Both"); len(ms) != 1 || !slices.Equal(ms[0].RoomIDs, []int64{hopper.ID}) || !ms[0].Start.Equal(day(0)) {
+			t.Errorf("moved to where one of two rooms is taken: %+v", ms)
+		}
+		if text := get("both.ics"); strings.Count(text, "PARTSTAT=DECLINED") != 1 || header.Get("ETag") != "" || header.Get("Schedule-Tag") == "" {
+			t.Errorf("moved to where one of two rooms is taken: %v %s", header, text)
+		}
+		bob.Book(t, testenv.Booking(day(2), day(3), []int64{room.ID})) // its old time is free
+		put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(0), day(1), "ORGANIZER:mailto:ada@example.org", inRoom))
+		if text := get("both.ics"); len(invited("Both")) != 0 || strings.Count(text, "PARTSTAT=DECLINED") != 1 {
+			t.Errorf("moved to a taken room: %+v %s", invited("Both"), text)
+		}
+		cancel(t, bob, blocker.ID)
+		put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(0), day(1), both...))
+		put(http.StatusForbidden, "both.ics", eventText("uid-9", "Both", day(0), day(1)))
+		put(http.StatusNoContent, "both.ics", eventText("uid-9", "Both", day(0), day(1), "ORGANIZER:mailto:ada@example.org", "ATTENDEE:mailto:bob@example.org"))
+		if text := get("both.ics"); len(invited("Both")) != 0 || !strings.Contains(text, "SUMMARY:Both") {
+			t.Errorf("without its rooms: %+v %s", invited("Both"), text)
+		}
+
+		// A meeting becomes a series, and stays its first date.
+		single := eventText("uid-10", "Grows", day(4), day(5), both...)
+		put(http.StatusCreated, "grows.ics", single)
+		first := invited("Grows")
+		put(http.StatusNoContent, "grows.ics", eventText("uid-10", "Grows", day(4), day(5), append([]string{"RRULE:FREQ=WEEKLY;COUNT=3"}, both...)...))
+		if ms := invited("Grows"); len(ms) != 3 || ms[0].ID != first[0].ID {
+			t.Errorf("a series of %+v, which began as %+v", ms, first)
+		}
+		if text := get("grows.ics"); !strings.Contains(text, "RRULE:FREQ=WEEKLY;COUNT=3") || !strings.Contains(text, "UID:uid-10") || strings.Count(text, "PARTSTAT=ACCEPTED") != 2 {
+			t.Errorf("a meeting that became a series: %s", text)
+		}
+		// A series becomes a single meeting, again a series, and moves back and forth.
+		for range 2 {
+			put(http.StatusNoContent, "grows.ics", single)
+			if ms := invited("Grows"); len(ms) != 1 || ms[0].ID != first[0].ID || !ms[0].Start.Equal(day(4)) {
+				t.Errorf("a single meeting of %+v, which began as %+v", ms, first)
+			}
+			if text := get("grows.ics"); strings.Contains(text, "RRULE") || strings.Contains(text, "RECURRENCE-ID") || !strings.Contains(text, "UID:uid-10") {
+				t.Errorf("a series that became a meeting: %s", text)
+			}
+			put(http.StatusNoContent, "grows.ics", eventText("uid-10", "Grows", day(4), day(5), append([]string{"RRULE:FREQ=WEEKLY;COUNT=3"}, both...)...))
+			if ms := invited("Grows"); len(ms) != 3 || ms[0].ID != first[0].ID {
+				t.Errorf("again a series of %+v, which began as %+v", ms, first)
+			}
+		}
+		// Dates differ, no longer differ, are excluded and come back; one that is taken declines and is kept.
+		later := func(n, h int) time.Time { return day(h).AddDate(0, 0, 7*n) }
+		grown := func(dates string, more ...string) string {
+			text := eventText("uid-10", "Grows", day(4), day(5), append(append([]string{"RRULE:FREQ=WEEKLY;COUNT=3"}, more...), both...)...)
+			return strings.Replace(text, "END:VCALENDAR\r\n", dates+"END:VCALENDAR\r\n", 1)
+		}
+		differing := func(n, h int, more ...string) string {
+			text := eventText("uid-10", "Grows", later(n, h), later(n, h+1), append(append([]string{"RECURRENCE-ID:" + later(n, 4).Format("20060102T150405Z")}, more...), both...)...)
+			_, text, _ = strings.Cut(text, "PRODID:-//Test//EN\r\n")
+			return strings.TrimSuffix(text, "END:VCALENDAR\r\n")
+		}
+		blocker = bob.Book(t, testenv.Booking(later(1, 9), later(1, 10), []int64{room.ID, hopper.ID}))
+		exclude := "EXDATE:" + later(1, 4).Format("20060102T150405Z")
+		for _, step := range []struct {
+			name, text string
+			starts     []time.Time
+			declined   int
+		}{
+			{"a date moves", grown(differing(1, 6)), []time.Time{day(4), later(1, 6), later(2, 4)}, 0},
+			{"it moves back", grown(""), []time.Time{day(4), later(1, 4), later(2, 4)}, 0},
+			{"it is excluded", grown("", exclude), []time.Time{day(4), later(2, 4)}, 0},
+			{"it is back", grown(""), []time.Time{day(4), later(1, 4), later(2, 4)}, 0},
+			{"it moves to where the rooms are taken", grown(differing(1, 9)), []time.Time{day(4), later(2, 4)}, 2},
+			{"nothing changes", grown(differing(1, 9)), []time.Time{day(4), later(2, 4)}, 2},
+			{"it moves to where they are free", grown(differing(1, 6)), []time.Time{day(4), later(1, 6), later(2, 4)}, 0},
+			{"it is cancelled", grown(differing(1, 6, "STATUS:CANCELLED")), []time.Time{day(4), later(2, 4)}, 0},
+			{"the series moves", strings.Replace(grown(""), "COUNT=3", "COUNT=4", 1), []time.Time{day(4), later(1, 4), later(2, 4), later(3, 4)}, 0},
+		} {
+			put(http.StatusNoContent, "grows.ics", step.text)
+			var starts []time.Time
+			for _, m := range invited("Grows") {
+				starts = append(starts, m.Start.UTC())
+			}
+			text := get("grows.ics")
+			if !slices.Equal(starts, step.starts) || strings.Count(text, "PARTSTAT=DECLINED") != step.declined {
+				t.Errorf("%s: at %v, want %v: %s", step.name, starts, step.starts, text)
+			}
+			if step.declined > 0 && (strings.Count(text, "BEGIN:VEVENT") != 2 || strings.Contains(text, "EXDATE")) {
+				t.Errorf("%s: the date is lost: %s", step.name, text)
+			}
+		}
+
+		// The address of a site invites any of its rooms. The event keeps its room, and shows it.
+		var site struct{ ID int64 }
+		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Berlin", "timezone": "UTC", "address": "berlin"}, &site)
+		var rooms []int64
+		for _, name := range []string{"Lovelace", "Noether"} {
+			rooms = append(rooms, admin.NewRoom(t, name, with{"site_id": site.ID, "capacity": 4}).ID)
+		}
+		anyRoom := "ATTENDEE;CN=Berlin:mailto:berlin@rooms.example.org"
+		for i, name := range []string{"any-1", "any-2", "any-3"} {
+			put(http.StatusCreated, name+".ics", eventText(name, name, day(6), day(7), anyRoom))
+			text, booked := get(name+".ics"), invited(name)
+			if i == 2 {
+				if len(booked) != 0 || !strings.Contains(text, "PARTSTAT=DECLINED") || !strings.Contains(text, "berlin@rooms.example.org") {
+					t.Errorf("without a free room: %+v, %s", booked, text)
+				}
+				continue
+			}
+			if len(booked) != 1 || len(booked[0].Attendees) != 0 || !strings.Contains(text, "LOCATION:"+booked[0].Rooms[0].Name) || strings.Contains(text, "berlin@") {
+				t.Fatalf("any room: %+v, %s", booked, text)
+			}
+		}
+		kept := invited("any-1")[0].RoomIDs[0]
+		put(http.StatusNoContent, "any-1.ics", eventText("any-1", "any-1", day(7), day(8), anyRoom))
+		if ms := invited("any-1"); len(ms) != 1 || ms[0].RoomIDs[0] != kept || !ms[0].Start.Equal(day(7)) {
+			t.Errorf("any room was %d, and moved to %+v", kept, ms)
+		}
+		put(http.StatusNoContent, "any-3.ics", eventText("any-3", "any-3", day(6), day(7), anyRoom))
+		if ms := invited("any-3"); len(ms) != 1 || ms[0].RoomIDs[0] != kept {
+			t.Errorf("the room that became free is %d: %+v", kept, ms)
+		}
+		// Of a series it is a room that is free on all dates. Then none is.
+		for i, n := range []int{2, 1} { // the week in which a room is taken
+			bob.Book(t, testenv.Booking(later(n, 9), later(n, 10), []int64{rooms[i]}))
+			name := "any-series-" + strconv.Itoa(i)
+			put(http.StatusCreated, name+".ics", eventText(name, name, later(0, 9), later(0, 10), "RRULE:FREQ=WEEKLY;COUNT=3", anyRoom))
+			ms, text := invited(name), get(name+".ics")
+			if i == 0 && (len(ms) != 3 || ms[0].RoomIDs[0] != rooms[1] || !strings.Contains(text, "PARTSTAT=ACCEPTED")) || i == 1 && (len(ms) != 0 || !strings.Contains(text, "PARTSTAT=DECLINED")) {
+				t.Errorf("any room for a series: %+v %s", ms, text)
+			}
+			for _, m := range ms {
+				cancel(t, ada, m.ID)
+			}
+		}
+
+		// As many dates of a series may be taken as mailroom.conflicts says. They decline.
+		bob.Book(t, testenv.Booking(later(1, 11), later(1, 12), []int64{room.ID}))
+		partly := eventText("partly", "Partly", later(0, 11), later(0, 12), "RRULE:FREQ=WEEKLY;COUNT=4", "ORGANIZER:mailto:ada@example.org", inRoom)
+		put(http.StatusCreated, "partly.ics", partly)
+		for range 2 {
+			text := get("partly.ics")
+			if ms := invited("Partly"); len(ms) != 3 || strings.Count(text, "PARTSTAT=DECLINED") != 1 || !strings.Contains(text, "RECURRENCE-ID:"+later(1, 11).Format("20060102T150405Z")) || strings.Contains(text, "EXDATE") {
+				t.Errorf("a series with a date that is taken: %+v %s", ms, text)
+			}
+			put(http.StatusNoContent, "partly.ics", text)
+		}
+
+		// Only its organizer's calendar can change a meeting that came by mail.
+		if code := deliver(t, server, "turing@rooms.example.org", invite{uid: "foreign", from: "ada@example.org", to: "turing@rooms.example.org", start: day(9)}.eml()); code != 250 {
+			t.Fatalf("an invitation: %d", code)
+		}
+		eventually(t, time.Now().Add(slack), "the invitation is booked", func() bool { return len(invited("Review")) > 0 })
+		name := fmt.Sprintf("meeting-%d.ics", invited("Review")[0].ID)
+		if _, text := dav.want(t, http.StatusForbidden, http.MethodPut, dav.calendar+name, strings.Replace(get(name), "SUMMARY:Review", "SUMMARY:Other", 1)); !strings.Contains(text, "only the organizer") {
+			t.Errorf("a meeting that came by mail: %s", text)
 		}
 	})
 }

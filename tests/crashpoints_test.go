@@ -92,13 +92,13 @@ func TestCrashPoints(t *testing.T) {
 			if !p.only && (runs > 1 || !embedded) {
 				t.Run(name+"/postgres_redis", func(t *testing.T) {
 					t.Parallel()
-					crash(t, onServers(t), p)
+					crash(t, onServers, p)
 				})
 			}
 			if embedded {
 				t.Run(name+"/sqlite_memory", func(t *testing.T) {
 					t.Parallel()
-					crash(t, setup{}, p)
+					crash(t, func(*testing.T) setup { return setup{} }, p)
 				})
 			}
 		}
@@ -113,25 +113,38 @@ type crashStory struct {
 	mail   *testenv.MailServer
 	server *testenv.ServerInstance
 	admin  *testenv.Client
+	pace   int       // how many times longer than needed meetings last
 	start  time.Time // of all meetings
 	want   []string  // titles
 	body   map[string]map[string]any
 	died   bool
+	missed bool // the point
 }
 
 // Half of the meetings end soon; the others last and have reminders a second after their start.
 const crashMeetings = 4
 
-// length of those that end soon. One that is over before its start could be caught up never begins.
+// length of those that end soon.
 func (s *crashStory) length() time.Duration {
 	if s.point.during == timers && !strings.HasSuffix(s.point.at, "meeting.end") {
-		return 5 * time.Second
+		return 5 * time.Second * time.Duration(s.pace)
 	}
-	return 2 * time.Second
+	return 2 * time.Second * time.Duration(s.pace)
 }
 
-func crash(t *testing.T, on setup, p crashPoint) {
-	s := &crashStory{T: t, on: on, point: p, mail: testenv.Mail(t), body: map[string]map[string]any{}}
+// slowest is the pace at which a story must come to its point.
+const slowest = 9
+
+// crash tells the story of a point. A machine that stalls for longer than a meeting lasts never comes to
+// the points of a start or an end: then the story is told again, slower.
+func crash(t *testing.T, on func(*testing.T) setup, p crashPoint) {
+	for pace := 1; !crashed(t, on(t), p, pace); pace *= 3 {
+	}
+}
+
+// crashed is false if the program did not come to the point.
+func crashed(t *testing.T, on setup, p crashPoint, pace int) bool {
+	s := &crashStory{T: t, on: on, point: p, pace: pace, mail: testenv.Mail(t), body: map[string]map[string]any{}}
 	on.Mail, on.Tags = s.mail, "failpoint"
 	if p.during == stopping {
 		on.Jobs = "{ notify.email: { concurrency: 1 } }" // so that one that was claimed waits for the other
@@ -140,9 +153,10 @@ func crash(t *testing.T, on setup, p crashPoint) {
 	if p.during != loading {
 		s.server.Setenv("FAILPOINT", p.at)
 	}
+	began := time.Now()
 	s.server.Start(t)
 	s.admin = s.server.Admin(t)
-	s.plan()
+	s.plan(time.Since(began))
 	if p.during == hanging || p.during == stopping {
 		s.mail.OnData(func(testenv.Message) testenv.Answer { return testenv.Answer{Wait: time.Hour} }) // never accepted
 	}
@@ -169,19 +183,21 @@ func crash(t *testing.T, on setup, p crashPoint) {
 	default:
 		s.revive()
 	}
+	if s.missed {
+		s.server.Stop()
+		return false
+	}
 	if !s.died {
 		t.Fatal("it came to its end without passing the point")
 	}
 	s.check()
+	return true
 }
 
-// plan makes the rooms and decides on the meetings.
-func (s *crashStory) plan() {
-	ahead := 3
-	if s.point.during == booking || s.point.during == loading {
-		ahead = 5 // for the restart
-	}
-	s.start = inSeconds(ahead)
+// plan makes the rooms and decides on the meetings: how far ahead they are depends on how long the
+// machine took to start the program, which it may have to do once more before they are all booked.
+func (s *crashStory) plan(took time.Duration) {
+	s.start = inSeconds(s.pace * (4 + int(4*took/time.Second)))
 	for i := range crashMeetings {
 		room := s.admin.NewRoom(s, fmt.Sprintf("Room %d", i))
 		title := fmt.Sprintf("short %d", i)
@@ -244,7 +260,10 @@ func (s *crashStory) revive() {
 	if s.died {
 		s.Fatalf("it does not answer, but did not die again\n%s", s.server.Log())
 	}
-	if !s.server.AwaitKilled(4 * slack) {
+	if !s.server.AwaitKilled(max(0, time.Until(s.start.Add(s.length()))) + 2*slack) {
+		if s.missed = s.pace < slowest; s.missed {
+			return
+		}
 		s.Fatal("it did not come to the point")
 	}
 	if !strings.Contains(s.server.Log(), "failpoint "+strings.TrimSuffix(s.point.at, ":2")) {
@@ -295,8 +314,13 @@ func (s *crashStory) check() {
 	eventually(s.T, deadline, "a queue without anything that is due", s.quiet)
 	for title, id := range ids {
 		history := s.admin.History(s, id)
+		short := strings.HasPrefix(title, "short")
 		for action, want := range map[string]int{"created": 1, "started": 1, "ended": strings.Count(title, "short")} {
-			if n := len(entries(history, action)); n != want {
+			n := len(entries(history, action))
+			if n == 0 && short && action == "started" {
+				continue // it was over before its start could be caught up
+			}
+			if n != want {
 				s.Errorf("%s: %q is %d times in its history, want %d: %+v", title, action, n, want, history)
 			}
 		}

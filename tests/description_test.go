@@ -167,7 +167,11 @@ func (a *affair) furnish(t *testing.T) {
 		"policy": with{"quota": with{"per": "week", "count": 3}, "min_duration": "15m", "max_duration": "8h", "step": "15m",
 			"opening_hours": []any{with{"days": []string{"MO"}, "from": "08:00", "to": "20:00"}}},
 	})
+	a.admin.Want(t, http.StatusOK, http.MethodPut, at("/rooms/%d/photo", a.room.ID), with{"image": picture(t, 100, 100)}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/custom-fields", with{"name": "project", "label": "Project", "labels": with{"de": "Projekt"}}, nil)
+	var leaver struct{ ID int64 }
+	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/users", with{"email": "leaver@example.org", "name": "Leaver", "role": "member"}, &leaver)
+	a.admin.Want(t, http.StatusOK, http.MethodPost, at("/users/%d/leave", leaver.ID), with{"meetings": "keep"}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/types", with{"name": "Exam", "names": with{"de": "Prüfung"}}, nil)
 	a.vera.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": with{"from": inSeconds(-60), "until": inSeconds(3600), "deputy_id": a.admin.User.ID}}, nil)
 	for _, c := range []*testenv.Client{a.admin, a.vera, a.alice} {

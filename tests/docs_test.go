@@ -160,3 +160,31 @@ func TestDocs_names(t *testing.T) {
 		}
 	}
 }
+
+// TestDocs_tests: each test that the documents name as a proof exists.
+func TestDocs_tests(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", "--exclude-dir=node_modules", `^func (Test|Benchmark|Fuzz)[A-Za-z0-9_]+`, "..").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		exists[strings.TrimSpace(strings.TrimPrefix(line, "func "))] = true
+	}
+	for file, least := range map[string]int{"reviews.md": 100, "security.md": 60} {
+		text, err := os.ReadFile("../docs/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9_]*`).FindAllString(string(text), -1)
+		if len(names) < least {
+			t.Errorf("docs/%s names only %d tests", file, len(names))
+		}
+		for _, name := range names {
+			if !exists[name] {
+				t.Errorf("docs/%s names %s, which does not exist", file, name)
+			}
+		}
+	}
+}

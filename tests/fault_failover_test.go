@@ -26,13 +26,12 @@ func TestFault_clusterFailover(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			cluster := testenv.ClusterServer(t, 1)
-			on := setup{Config: testenv.Config{Database: testenv.Postgres(t), Queue: "redis+cluster://" + strings.Join(cluster.Addrs(), ",")}}
+			on := setup{Config: testenv.Config{Database: testenv.MigratedPostgres(t), Queue: "redis+cluster://" + strings.Join(cluster.Addrs(), ",")}}
 			w := newWorld(t, on, 2, func(c *testenv.Config) { c.LoadEvery = 15 * time.Second })
 			for _, n := range cluster.Nodes {
 				n.Do(t, "CONFIG", "SET", "cluster-node-timeout", f.silence.Milliseconds())
 			}
-			start := inSeconds(7)
-			w.crowd(150, start, 4*time.Second, 5*time.Second)
+			start := w.crowd(90, 7, 4*time.Second, 5*time.Second)
 			time.Sleep(time.Until(start.Add(time.Second)))
 			f.fail(cluster.Nodes[0])
 			t.Cleanup(cluster.Nodes[0].Thaw)
@@ -58,10 +57,9 @@ func TestFault_clusterFailover(t *testing.T) {
 func TestFault_sentinelFailover(t *testing.T) {
 	t.Parallel()
 	servers := testenv.SentinelServer(t)
-	on := setup{Config: testenv.Config{Database: testenv.Postgres(t), Queue: servers.URL()}}
+	on := setup{Config: testenv.Config{Database: testenv.MigratedPostgres(t), Queue: servers.URL()}}
 	w := newWorld(t, on, 2, func(c *testenv.Config) { c.LoadEvery = 15 * time.Second })
-	start := inSeconds(6)
-	w.crowd(100, start, 4*time.Second, 5*time.Second)
+	start := w.crowd(60, 6, 4*time.Second, 5*time.Second)
 	time.Sleep(time.Until(start.Add(time.Second)))
 	servers.Master.Kill()
 	r := w.caughtUp(3*slack, 0)

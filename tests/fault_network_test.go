@@ -75,8 +75,7 @@ func TestFault_network(t *testing.T) {
 						c.Database = p.Before(t, c.Database)
 					}
 				})
-				start := inSeconds(4)
-				w.crowd(50, start, 3*time.Second, 4*time.Second)
+				start := w.crowd(30, 4, 3*time.Second, 4*time.Second)
 				f.happen(p, start)
 				// A mail that was accepted while its record was lost may come again, the same.
 				r := w.caughtUp(slack+f.late, 0)
@@ -102,8 +101,7 @@ func TestFault_partition(t *testing.T) {
 	cut := testenv.PrepareServer(t, func() testenv.Config { c := far.Config; c.Mail = w.mail; return c }())
 	cut.Start(t)
 	w.servers = append(w.servers, cut)
-	start := inSeconds(4)
-	w.crowd(150, start, 3*time.Second, 2*time.Second)
+	start := w.crowd(90, 4, 3*time.Second, 2*time.Second)
 	w.mail.OnData(func(testenv.Message) testenv.Answer { return testenv.Answer{Wait: 100 * time.Millisecond} }) // so that leases are held
 	time.Sleep(time.Until(start.Add(-500 * time.Millisecond)))
 	p.Set(testenv.Fault{Vanish: true})

@@ -19,8 +19,7 @@ func TestFault_postgresRestarts(t *testing.T) {
 	t.Parallel()
 	on, pg := ownPostgres(t)
 	w := newWorld(t, on, 2, nil)
-	start := inSeconds(6)
-	w.crowd(150, start, 4*time.Second, 4*time.Second)
+	start := w.crowd(90, 6, 4*time.Second, 4*time.Second)
 	traffic := w.traffic()
 	time.Sleep(time.Until(start.Add(500 * time.Millisecond)))
 	pg.Restart(t)
@@ -40,8 +39,7 @@ func TestFault_postgresRestarts(t *testing.T) {
 func TestFault_tableLocked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, onServers(t), 2, nil)
-	start := inSeconds(4)
-	w.crowd(80, start, 2*time.Second, 8*time.Second)
+	start := w.crowd(50, 4, 2*time.Second, 8*time.Second)
 	traffic := w.traffic()
 	time.Sleep(time.Until(start.Add(500 * time.Millisecond)))
 	lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 6*time.Second)
@@ -76,8 +74,7 @@ func TestFault_statementTimeout(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, onServers(t), 1, func(c *testenv.Config) { c.Database += "&" + setting + "=1000" })
-			start := inSeconds(3)
-			w.crowd(40, start, time.Second, 7*time.Second)
+			start := w.crowd(40, 3, time.Second, 7*time.Second)
 			traffic := w.traffic()
 			time.Sleep(time.Until(start.Add(200 * time.Millisecond)))
 			lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 4*time.Second)
@@ -95,8 +92,7 @@ func TestFault_outOfConnections(t *testing.T) {
 	slash, question := strings.LastIndexByte(w.database, '/'), strings.IndexByte(w.database, '?')
 	name := w.database[slash+1 : question]
 	c := connect(t, w.database[:slash+1]+"postgres"+w.database[question:])
-	start := inSeconds(3)
-	w.crowd(40, start, 2*time.Second, 6*time.Second)
+	start := w.crowd(40, 3, 2*time.Second, 6*time.Second)
 	traffic := w.traffic()
 	time.Sleep(time.Until(start.Add(200 * time.Millisecond)))
 	run := func(sql string) {
@@ -130,7 +126,7 @@ func TestFault_loaderLockHeld(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", 0x70756e6374); err != nil { // the loader's
 		t.Fatal(err)
 	}
-	w.crowd(20, inSeconds(13), time.Second, time.Second) // beyond the horizon: what is booked now is the loader's
+	w.crowd(20, 13, time.Second, time.Second) // beyond the horizon: what is booked now is the loader's
 	r := w.caughtUp(slack, 0)
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -146,8 +142,7 @@ func TestFault_poolExhausted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, onServers(t), 1, nil)
 	room := w.admin.NewRoom(t, "Wanted")
-	start := inSeconds(4)
-	w.crowd(40, start, 3*time.Second, 2*time.Second)
+	start := w.crowd(40, 4, 3*time.Second, 2*time.Second)
 	c := connect(t, w.database)
 	tx, err := c.Begin(t.Context())
 	if err != nil {

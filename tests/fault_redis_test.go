@@ -70,11 +70,11 @@ func TestFault_redis(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, onServers(t), 2, func(c *testenv.Config) { c.LoadEvery = time.Minute }) // so that nothing is on time by chance
-			start := inSeconds(10)
+			ahead := 10
 			if f.rearranges {
-				start = inSeconds(20) // so that even a busy machine has moved them by then
+				ahead = 20 // so that even a busy machine has moved them by then
 			}
-			w.crowd(60, start, 4*time.Second, 3*time.Second)
+			start := w.crowd(36, ahead, 4*time.Second, 3*time.Second)
 			f.happen(t, w, start)
 			r := w.caughtUp(slack+f.late, 0)
 			w.wantUncharged()

@@ -16,13 +16,20 @@ import (
 )
 
 // Screens at doors.
-var screens = []struct {
-	name          string
-	width, height int64
-}{
+var screens = []screen{
 	{"landscape", 1280, 800},
 	{"portrait", 800, 1280},
 	{"phone", 390, 844},
+}
+
+type screen struct {
+	name          string
+	width, height int64
+}
+
+// judged reports whether axe-core looks at this screen: colors depend on the light, everything else on the width.
+func (s screen) judged(dark bool) bool {
+	return s.name == "landscape" && !dark || s.name == "phone" && dark
 }
 
 // tap touches the button or link of that name with a finger; it is large enough for one. One that a busy
@@ -390,7 +397,7 @@ func TestPageDoorLooks(t *testing.T) {
 				}
 				b.dark(dark)
 				b.fits(name)
-				if s.name != "portrait" { // the same as landscape, but for where it lies
+				if s.judged(dark) {
 					b.accessible(name)
 				}
 				b.shot(name)
@@ -417,7 +424,9 @@ func TestPageDoorLooks(t *testing.T) {
 			b.dark(dark)
 			b.open("/door")
 			b.fits(name)
-			b.accessible(name)
+			if s.judged(dark) {
+				b.accessible(name)
+			}
 			b.shot(name)
 		}
 	}

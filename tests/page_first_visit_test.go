@@ -1,9 +1,14 @@
 package tests
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 // TestPageFirstVisit: a browser that does not know the rooms' zone reads the grid once. All
@@ -20,6 +25,19 @@ func TestPageFirstVisit(t *testing.T) {
 	requests := "performance.getEntriesByType('resource').map((e) => new URL(e.name).pathname).filter((p) => p.startsWith('/api/v1/'))"
 	if all := eval[[]string](b, "%s", requests); strings.Count(strings.Join(all, " "), "/api/v1/grid") != 1 {
 		t.Errorf("the first visit requests %q", all)
+	}
+
+	// Nothing moves when the clock of the rooms gets its place in the bar.
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchScript})
+		return err
+	}))
+	eval[bool](b, "(localStorage.removeItem('punctual.room-zone'), true)")
+	b.open("/")
+	b.await("document.querySelector('aside [data-date]') && document.querySelector('.grid .row')")
+	b.settle()
+	if shift := eval[float64](b, "shifted.sum"); shift >= 0.1 {
+		t.Errorf("the first visit moves by %.3f: %q", shift, eval[[]string](b, "shifted.by"))
 	}
 
 	b.open("/mine")

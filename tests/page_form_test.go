@@ -338,10 +338,11 @@ func TestPageForm_keyboard(t *testing.T) {
 		t.Errorf("booked %+v", ms)
 	}
 
-	for language, says := range map[string][]string{
-		"zh": {"新建预订", "每周的星期一，共 10 次", "会议室", "10 次会议"},
-		"de": {"Neue Buchung", "Jeden Montag, 10-mal", "Räume", "10 Termine"},
+	for _, says := range [][]string{
+		{"zh", "新建预订", "每周的星期一，共 10 次", "会议室", "10 次会议"},
+		{"de", "Neue Buchung", "Jeden Montag, 10-mal", "Räume", "10 Termine"},
 	} {
+		language, says := says[0], says[1:]
 		b.choose("#menu-language", language)
 		b.open("/?date=" + date.AddDate(0, 0, 7).Format(time.DateOnly))
 		b.reads(says[0])
@@ -395,10 +396,10 @@ func TestPageForm_rules(t *testing.T) {
 		t.Errorf("the last date is %s, want the last Monday within a year", last)
 	}
 	// The same hour by Berlin's clocks all the year, another one by the reader's.
-	for months, yours := range map[string]string{"-(12|01|02)-": "8:00", "-(06|07|08)-": "7:00"} {
-		row := eval[string](b, "[...document.querySelectorAll('dialog .dates li')].find((e) => new RegExp(%q).test(e.dataset.date)).innerText", months)
-		if !strings.Contains(row, "9:00") || !strings.Contains(row, "For you: "+yours) {
-			t.Errorf("in the months %s: %q", months, row)
+	for _, season := range []struct{ months, yours string }{{"-(12|01|02)-", "8:00"}, {"-(06|07|08)-", "7:00"}} {
+		row := eval[string](b, "[...document.querySelectorAll('dialog .dates li')].find((e) => new RegExp(%q).test(e.dataset.date)).innerText", season.months)
+		if !strings.Contains(row, "9:00") || !strings.Contains(row, "For you: "+season.yours) {
+			t.Errorf("in the months %s: %q", season.months, row)
 		}
 	}
 	b.shot("form-never")

@@ -311,7 +311,7 @@ func TestPageGridKeys(t *testing.T) {
 	b.await("%s", shown("Of others"))
 	b.choose("input[type=search]", "")
 	b.await("!location.search.includes('q=') && document.querySelector('[role=grid]').ariaRowCount === '%d'", len(testenv.All[testenv.Room](t, ada, "/rooms"))+1)
-	b.await("document.querySelectorAll('[role=grid] [tabindex=\"0\"]').length === 1") // in the order of Tab
+	b.await("document.querySelectorAll('.grid [tabindex=\"0\"]').length === 1") // in the order of Tab
 	b.focus("[role=grid] [tabindex=\"0\"]")
 	b.ctrl(kb.Home)
 	b.key(kb.Home)
@@ -484,14 +484,8 @@ func TestPageGridShades(t *testing.T) {
 	b.open("/?q=labor&date=" + date)
 	count(1)
 
-	for _, look := range []struct {
-		device string
-		dark   bool
-	}{{desk, false}, {desk, true}, {phone, false}, {phone, true}} {
-		name := "shades-" + look.device
-		if look.dark {
-			name += "-dark"
-		}
+	for _, look := range looks {
+		name := "shades-" + look.name
 		b.size(look.device)
 		b.dark(look.dark)
 		b.open("/?date=" + date + "&site=" + at("%d", site.ID))

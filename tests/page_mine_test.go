@@ -14,28 +14,6 @@ import (
 
 const newUserPassword = "a good long password" // of Client.NewUser
 
-// looks takes pictures of a view on both devices, light and dark, and wants each accessible.
-func (b *tab) looks(view, shows string) {
-	b.t.Helper()
-	for _, device := range []string{desk, phone} {
-		for _, dark := range []bool{false, true} {
-			name := view + "-" + device
-			if dark {
-				name += "-dark"
-			}
-			b.size(device)
-			b.dark(dark)
-			b.await("document.querySelector(%q)", shows)
-			b.settle()
-			b.inWidth(name)
-			b.accessible(name)
-			b.shot(name)
-		}
-	}
-	b.size(desk)
-	b.dark(false)
-}
-
 // inside finds the button of a name in the row or the article with a text.
 func inside(title, name string) string {
 	return fmt.Sprintf(`//*[self::li or self::article][contains(normalize-space(), %q)]//button[normalize-space()=%[2]q or @aria-label=%[2]q]`, title, name)
@@ -79,7 +57,7 @@ func TestPageMine(t *testing.T) {
 	a.reads("5 dates") // one question for the series
 	a.reads("Number 1 on the list")
 	a.reads("Town hall")
-	a.looks("mine-invited", "li.invitation")
+	a.judged("mine-invited", "li.invitation")
 
 	// The organizer's page shows what is answered, at once.
 	answers := func(who, response string) string {
@@ -133,7 +111,7 @@ func TestPageMine(t *testing.T) {
 	// What is offered is accepted.
 	cancel(t, grace, held.ID)
 	a.reads("Offered to you")
-	a.looks("mine-offer", ".offers")
+	a.judged("mine-offer", ".offers")
 	a.click("%s", xpath(inside("Retrospective", "Accept")))
 	a.told("The room is yours")
 	if w := waitOf(t, alan, waits.ID); w.State != "booked" {
@@ -151,7 +129,7 @@ func TestPageMine(t *testing.T) {
 	b.reads("Check in by")
 	b.await("document.querySelector('article.now.on')")
 	b.reads("The room is free until")
-	b.looks("mine-now", "article.now")
+	b.judged("mine-now", "article.now")
 	b.press("Check in")
 	b.told("Checked in")
 	b.await("document.querySelector('[aria-label=\"+30 min, extend by 30 minutes\"]').disabled")
@@ -170,7 +148,7 @@ func TestPageMine(t *testing.T) {
 	next := inSeconds(20 * 60)
 	late := grace.Book(t, testenv.Booking(next, next.Add(time.Hour), []int64{other.ID}, invited, with{"title": "Up next"}))
 	b.reads("Running late?")
-	b.looks("mine-next", "article.now")
+	b.judged("mine-next", "article.now")
 	b.press("+15 min, Start 15 minutes later")
 	b.told("Attendees notified")
 	if got := grace.Meeting(t, late.ID); !got.Start.Equal(next.Add(15*time.Minute)) || !got.End.Equal(late.End) {
@@ -180,12 +158,13 @@ func TestPageMine(t *testing.T) {
 	// The past is found again.
 	b.press("Past")
 	b.reads("Right now")
-	b.looks("mine-past", "input[type=search]")
+	b.judged("mine-past", "input[type=search]")
 	b.fillIn("input[type=search]", "nothing like it")
 	b.reads("No meetings in the last 30 days match")
 
 	// In the other languages.
-	for language, title := range map[string]string{"zh": "我的会议", "de": "Meine Besprechungen"} {
+	for _, heading := range [][2]string{{"zh", "我的会议"}, {"de", "Meine Besprechungen"}} {
+		language, title := heading[0], heading[1]
 		a.choose("#menu-language", language)
 		a.await("document.body?.innerText.includes(%q)", title)
 		a.open("/mine")
@@ -226,7 +205,7 @@ func TestPageRequests(t *testing.T) {
 	b.reads("3 dates")
 	alan.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"room_ids": []int64{board.ID}}, nil)
 	b.reads("Requested time") // at once
-	b.looks("requests", "article")
+	b.judged("requests", "article")
 
 	mark := func(title string) {
 		b.click("document.querySelector('[aria-label=\"Select %s\"]')", title)
@@ -276,7 +255,7 @@ func TestPageProfile(t *testing.T) {
 	b.press("My profile")
 	b.await("document.querySelector('h1')?.innerText === 'My profile' && document.querySelector('#tokens')")
 	b.reads("New token")
-	b.looks("profile", "#tokens")
+	b.judged("profile", "#tokens")
 
 	b.fill("Name", "Grace Hopper")
 	b.fill("Phone", "call me")
@@ -284,16 +263,18 @@ func TestPageProfile(t *testing.T) {
 	b.await("document.querySelector('form [aria-invalid=true]')?.type === 'tel'")
 	b.fill("Phone", "+4930123456")
 	b.fill("Time zone", "Asia/Shanghai")
+	b.click("[...document.querySelectorAll('label.check')].find((l) => l.innerText.includes('Send my own meetings to my calendar')).querySelector('input')")
 	b.press("Save")
 	b.told("Saved")
 	var me struct {
 		testenv.User
-		Away *struct {
+		CalendarMails bool `json:"calendar_mails"`
+		Away          *struct {
 			DeputyID int64 `json:"deputy_id"`
 		}
 	}
 	grace.Want(t, http.StatusOK, http.MethodGet, "/me", nil, &me)
-	if me.Name != "Grace Hopper" || me.Phone != "+4930123456" || me.Timezone != "Asia/Shanghai" {
+	if !me.CalendarMails || me.Name != "Grace Hopper" || me.Phone != "+4930123456" || me.Timezone != "Asia/Shanghai" {
 		t.Errorf("saved %+v", me)
 	}
 	b.await("document.querySelector('.who').textContent.includes('Grace Hopper')")

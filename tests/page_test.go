@@ -34,6 +34,12 @@ const (
 	phone        = "phone"
 )
 
+// looks are what a view is judged in: colors depend on the light, everything else on the width.
+var looks = []struct {
+	name, device string
+	dark         bool
+}{{"desk", desk, false}, {"phone-dark", phone, true}}
+
 // demonstration starts the program on its demo data.
 func demonstration(t *testing.T) *testenv.ServerInstance {
 	t.Helper()
@@ -69,6 +75,7 @@ type tab struct {
 	complaints []string // of the browser, and requests to other hosts
 	strict     bool     // nothing may be refused
 	alone      bool     // the server is away, and the browser may say so
+	elsewhere  string   // another host that may be visited; set before the first visit
 }
 
 // cutOff says that the server is, or may be, away from now on.
@@ -115,7 +122,7 @@ var browser = struct {
 func startBrowser() {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("renderer-process-limit", "2"), chromedp.Flag("in-process-gpu", true), chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("lang", "en-GB"), chromedp.Env("LANGUAGE=en_GB"),
 	)
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
@@ -181,7 +188,7 @@ func (b *tab) listen(ev any) {
 			complaint += " " + e.Description
 		}
 	case *network.EventRequestWillBeSent:
-		if url := ev.Request.URL; !strings.HasPrefix(url, b.base) && !strings.HasPrefix(url, "data:") {
+		if url := ev.Request.URL; !strings.HasPrefix(url, b.base) && !strings.HasPrefix(url, "data:") && (b.elsewhere == "" || !strings.HasPrefix(url, b.elsewhere)) {
 			complaint = "request to " + url
 		}
 	}
@@ -348,6 +355,22 @@ func (b *tab) accessible(view string) {
 		b.shot("failed")
 		b.t.Errorf("%s: axe-core found\n%s", view, found)
 	}
+}
+
+// judged takes pictures of a view in all looks, and wants it to fit and to be accessible in each.
+func (b *tab) judged(view, shows string) {
+	b.t.Helper()
+	for _, look := range looks {
+		b.size(look.device)
+		b.dark(look.dark)
+		b.await("document.querySelector(%q)", shows)
+		b.settle()
+		b.inWidth(view + "-" + look.name)
+		b.accessible(view + "-" + look.name)
+		b.shot(view + "-" + look.name)
+	}
+	b.size(desk)
+	b.dark(false)
 }
 
 // find waits for the meeting of a title.
@@ -567,6 +590,7 @@ func TestPageSetup(t *testing.T) {
 	b := browse(t, server)
 	b.open(link)
 	b.accessible("set-up")
+	b.reads("At least 8 characters")
 	b.fill("Your name", "First Admin")
 	b.fill("Email", "first@example.org")
 	b.fill("Password", "short")

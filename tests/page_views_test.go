@@ -58,28 +58,6 @@ func (b *tab) media(media string) {
 	}))
 }
 
-// pictured takes the pictures of a view and lets axe-core judge it, on a desk and a phone, light and dark.
-func (b *tab) pictured(name, path, shows string) {
-	b.t.Helper()
-	for _, device := range []string{desk, phone} {
-		for _, dark := range []bool{false, true} {
-			full := name + "-" + device
-			if dark {
-				full += "-dark"
-			}
-			b.size(device)
-			b.dark(dark)
-			b.open(path)
-			b.await("document.querySelector(%q)", shows)
-			b.inWidth(full)
-			b.accessible(full)
-			b.shot(full)
-		}
-	}
-	b.size(desk)
-	b.dark(false)
-}
-
 // quietWeek is the Monday of a week behind the demonstration's, in which no clocks change in Berlin.
 func quietWeek(t *testing.T) time.Time {
 	t.Helper()
@@ -323,11 +301,19 @@ func TestPageRoomWeek(t *testing.T) {
 	b.await("[...document.querySelectorAll('meta[name=theme-color]')].filter((m) => matchMedia(m.media).matches).map((m) => m.content).join() === '#191e1c'")
 }
 
-// TestPageOfWeekMonthAndList: all rooms' week, the month and the list by mouse and keyboard, with
-// the same filters in the address, live; each is accessible and fits a desk and a phone.
+// gridPlace is an expression for an hour of a day in the row of a room in a week: the row's hours and a point in them.
+func gridPlace(room, day, hour int) string {
+	return fmt.Sprintf(`(() => { const track = document.querySelector('.grid [data-room="%d"] .track'), r = track.getBoundingClientRect()
+		const hours = Number(track.closest('.grid').style.getPropertyValue('--hours')) / 60
+		const first = Number(document.querySelector('.axis .hour').dataset.hour)
+		return [track, r.left + r.width * (%d + (%d - first) / hours) / 7, r.top + r.height / 2] })()`, room, day, hour)
+}
+
+// TestPageOfWeekMonthAndList: all rooms' week, the calendar beside it, the month and the list by mouse and keyboard,
+// with the same filters in the address, live; each is accessible and fits a desk and a phone.
 func TestPageOfWeekMonthAndList(t *testing.T) {
 	t.Parallel()
-	server := demonstration(t)
+	server := undoable(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
 	room := ada.NewRoom(t, "Curie", map[string]any{
 		"timezone": "Europe/Berlin", "capacity": 6, "features": []string{"harp"},
@@ -343,30 +329,61 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b := browse(t, server)
 	b.signIn("emmy@example.org", demoPassword)
 	b.open("/week?date=" + date(2))
-	b.await(`/1 Besprechung, 6 Stunden, zu 50\s?%% belegt/.test(%s?.innerText)`, cell(1))
-	b.await("%s?.innerText.includes('Geschlossen')", cell(6))
-	rows := eval[int](b, "document.querySelectorAll('.overview [role=row]').length")
-	b.open("/week?features=harp&date=" + date(2))
-	b.await("document.querySelectorAll('.overview [role=row]').length === 2")
-	if rows < 6 {
+	b.await("%s?.ariaLabel.includes('Di, 09:00')", shown("Half a day"))
+	if rows := eval[int](b, "Number(document.querySelector('.grid').ariaRowCount)"); rows < 6 {
 		t.Errorf("%d rows without a filter, want all rooms", rows)
 	}
+	b.open("/week?features=harp&date=" + date(2))
+	b.await("document.querySelector('.grid')?.ariaRowCount === '2'")
+	b.await("document.querySelector('.axis .hour')?.dataset.hour === '8'") // its opening hours alone
 	ada.Book(t, testenv.Booking(zoned(t, date(3), "08:00"), zoned(t, date(3), "20:00"), []int64{room.ID}, with{"title": "All day"}))
-	b.live("what somebody else booked, in the week", cell(3)+"?.innerText.includes('100')")
-	// By keyboard over the days to the room's week.
-	b.focus(".overview [role=rowheader] a")
-	b.key(kb.ArrowRight + kb.ArrowRight)
-	b.await("document.activeElement === %s.querySelector('a')", cell(1))
-	b.key(kb.End + kb.ArrowRight)
-	b.await("new URLSearchParams(location.search).get('date') === %q", date(9))
-	b.await("document.activeElement.closest('.overview [role=gridcell]')")
-	b.key(kb.Home + "\r")
-	b.await("location.pathname === '/rooms/%d'", room.ID)
+	b.live("what somebody else booked, in the week", shown("All day"))
+
+	// Drawn in the week, moved to another day by mouse and by keyboard, and back.
+	mine := server.Login(t, "emmy@example.org", demoPassword)
+	id := int(room.ID)
+	b.drags("[%s, %s]", gridPlace(id, 0, 10), gridPlace(id, 0, 13))
+	b.await("document.querySelector('dialog[open]')")
+	b.fill("Titel", "Drawn\r")
+	b.await("!document.querySelector('dialog[open]')")
+	drawn := find(t, mine, "Drawn")
+	on := func(day int) {
+		t.Helper()
+		if m := mine.Meeting(t, drawn.ID); m.Start.In(zoned(t, date(0), "00:00").Location()).Format(time.DateOnly) != date(day) || m.Start.Hour() != drawn.Start.Hour() {
+			t.Errorf("%v, want the same hour on %s", m.Start, date(day))
+		}
+	}
+	on(0)
+	b.drags("[%s, %s]", gridPlace(id, 0, 11), gridPlace(id, 2, 11))
+	b.told("Besprechung verschoben: Mi")
+	on(2)
+	b.focuses(shown("Drawn"))
+	b.key("m")
+	b.await("document.querySelector('.plan')")
+	b.chord(kb.ArrowLeft, chromedp.ModifierShift)
+	b.chord(kb.ArrowLeft, chromedp.ModifierShift)
+	b.await("document.querySelector('.plan').innerText.includes('Mo, ')")
+	b.key("\r")
+	b.told("Besprechung verschoben: Mo")
+	on(0)
+
+	// The calendar beside it: a dot for the meeting, the week by its number, days side by side.
+	day := func(d string) string { return fmt.Sprintf(`document.querySelector('aside [data-date="%s"]')`, d) }
+	b.await("%s?.ariaLabel.includes('1 meiner Besprechungen')", day(date(0)))
+	b.focuses(day(date(2)))
+	b.key(kb.ArrowDown + kb.ArrowUp + kb.PageDown + kb.PageUp)
+	b.focuses(day(date(2)))
+	b.chord(kb.ArrowRight, chromedp.ModifierShift)
+	b.key("\r")
+	b.await("location.pathname === '/' && new URLSearchParams(location.search).get('days') === '2' && document.querySelectorAll('.axis .date').length === 2")
+	b.drags("[%s, %s].map((e) => [e, e.getBoundingClientRect().left + 9, e.getBoundingClientRect().top + 9])", day(date(4)), day(date(1)))
+	b.await("document.querySelectorAll('.axis .date').length === 4 && %s?.ariaLabel.includes('Di, ')", shown("Half a day"))
+	b.click("%s", day(date(1)))
+	b.await("!location.search.includes('days') && !document.querySelector('.axis .date')")
 
 	// The month: own meetings by name, the arrows lead over its end, Enter to the day.
-	mine := server.Login(t, "emmy@example.org", demoPassword)
 	mine.Book(t, testenv.Booking(zoned(t, date(2), "09:00"), zoned(t, date(2), "10:00"), []int64{room.ID}, with{"title": "Emmys"}))
-	day := func(d string) string { return fmt.Sprintf(`document.querySelector('.month [data-date="%s"]')`, d) }
+	day = func(d string) string { return fmt.Sprintf(`document.querySelector('.month [data-date="%s"]')`, d) }
 	b.open("/month?features=harp&date=" + date(2))
 	b.await(`/1 Besprechung, zu 100\s?%% belegt/.test(%s?.innerText)`, day(date(3)))
 	b.await("%s.closest('[role=gridcell]').innerText.includes('Emmys')", day(date(2)))
@@ -391,6 +408,7 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b.open("/list?date=" + date(0))
 	b.await("%s", item("Emmys"))
 	b.await("document.querySelector('.agenda .end')")
+	b.await("new Set([...document.querySelectorAll('.agenda li')].map((e) => e.children[2].getBoundingClientRect().left)).size === 1") // rooms are in one column
 	b.open("/list?q=emmys&date=" + date(0))
 	b.await("document.querySelectorAll('.agenda li').length === 1")
 	b.open("/list?date=" + date(0))
@@ -410,11 +428,26 @@ func TestPageOfWeekMonthAndList(t *testing.T) {
 	b.click("%s", xpath(`//div[contains(@class, 'agenda')]//a[normalize-space()='Curie']`))
 	b.await("location.pathname === '/rooms/%d' && document.querySelector('h1')?.innerText === 'Curie'", room.ID)
 
-	b.pictured("room-week", at("/rooms/%d?date=%s", room.ID, date(2)), ".week .block")
-	b.pictured("room-month", at("/rooms/%d?view=month&date=%s", room.ID, date(2)), ".month .bar")
-	b.pictured("week", "/week?date="+date(2), ".overview .bar")
-	b.pictured("month", "/month?date="+date(2), ".month .own")
-	b.pictured("agenda", "/list?date="+date(0), ".agenda li")
+	b.open(at("/rooms/%d?date=%s", room.ID, date(2)))
+	b.judged("room-week", ".week .block")
+	b.open(at("/rooms/%d?view=month&date=%s", room.ID, date(2)))
+	b.judged("room-month", ".month .bar")
+	b.open("/week?date=" + date(2))
+	b.judged("week", ".overview .bar, .grid .meeting")
+	b.open("/month?date=" + date(2))
+	b.judged("month", ".month .own, .dots span")
+	b.open("/list?date=" + date(0))
+	b.judged("agenda", ".agenda li")
+
+	// A phone has the week in figures, and below the month the meetings of a date.
+	b.size(phone)
+	b.open("/week?date=" + date(2))
+	b.await(`/1 Besprechung, 6 Stunden, zu 50\s?%% belegt/.test(%s?.innerText)`, cell(1))
+	b.await("%s?.innerText.includes('Geschlossen')", cell(6))
+	b.open("/month?date=" + date(2))
+	b.click("%s", day(date(4)))
+	b.await("document.querySelector('.month + section')?.innerText.includes('Noch einer')")
+	b.await("location.pathname === '/month' && document.querySelector('.month + section a').getAttribute('href').includes('date=%s')", date(4))
 }
 
 // lastSunday of a month in the coming year, on which clocks in Berlin change.
@@ -500,7 +533,11 @@ func TestPageClocksChange(t *testing.T) {
 	b.shot("clocks-forward")
 
 	// The figures of the day are of 25 and of 23 hours.
-	for day, open := range map[time.Time]int{autumn: 1500, spring: 1380} {
+	for _, change := range []struct {
+		day  time.Time
+		open int
+	}{{autumn, 1500}, {spring, 1380}} {
+		day, open := change.day, change.open
 		var days struct {
 			Items []struct {
 				OpenMinutes []int `json:"open_minutes"`
@@ -546,7 +583,7 @@ func TestPageManyMeetings(t *testing.T) {
 	b.signIn(testenv.AdminEmail, testenv.AdminPassword)
 	for _, view := range []struct{ path, shows string }{
 		{"/month?date=", "[...document.querySelectorAll('.month .link')].some((e) => e.innerText.includes('1000 meetings'))"},
-		{"/week?date=", "document.querySelectorAll('.overview .bar').length >= 60"},
+		{"/week?date=", "document.querySelectorAll('.grid .meeting').length >= 60"},
 		{"/list?date=", "document.querySelectorAll('.agenda li').length >= 40"},
 		{"/rooms/7?date=", "document.querySelectorAll('.week .block').length >= 5"},
 	} {
@@ -561,7 +598,6 @@ func TestPageManyMeetings(t *testing.T) {
 	}
 	// All of a long list is reached by reading on.
 	b.open("/week?date=" + month)
-	b.await("document.querySelector('.overview .bar')")
-	eval[bool](b, "(document.querySelector('.overview').scrollTop = 1e6, true)")
-	b.await("(document.querySelector('.overview').scrollTop = 1e6, document.querySelectorAll('.overview [role=row]').length === 201)")
+	b.await("document.querySelector('.grid .meeting')")
+	b.await("(document.querySelector('.grid').scrollTop = 1e6, document.querySelector('.grid .row:last-child').innerText.includes('Room 200'))")
 }

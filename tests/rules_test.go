@@ -212,7 +212,7 @@ func TestBookingForOthers(t *testing.T) {
 		lab := admin.NewRoom(t, "Lab", with{"approval": with{"required": true, "approver_ids": []int64{mona.User.ID}},
 			"policy": with{"quota": with{"per": "day", "count": 1}}})
 		desk := admin.NewRoom(t, "Desk")
-		start := inSeconds(3600)
+		start := aMonday().Add(9 * time.Hour) // one day for the quota, at any hour
 		book := func(room int64, hours int, fields with) with {
 			at := start.Add(time.Duration(hours) * time.Hour)
 			return testenv.Booking(at, at.Add(time.Hour), []int64{room}, fields)

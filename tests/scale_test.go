@@ -33,8 +33,7 @@ func TestScale_workersJoinAndLeave(t *testing.T) {
 	}
 	join()
 	join()
-	w.crowd(meetings, inSeconds(10), spread, length)
-	begin := w.last.Add(-spread - length)
+	begin := w.crowd(meetings, 10, spread, length)
 
 	kills := 0
 	for step := range 10 {
@@ -78,7 +77,7 @@ func TestScale_slowMail(t *testing.T) {
 	on.Jobs = fmt.Sprintf("{ notify.email: { concurrency: %d } }", senders)
 	w := newWorld(t, on, 1, nil)
 	server := w.servers[0]
-	w.crowd(meetings, inSeconds(15), 6*time.Second, time.Hour)
+	w.crowd(meetings, 15, 6*time.Second, time.Hour)
 	eventually(t, time.Now().Add(slack), "the mails of the bookings", func() bool { return len(w.mail.Messages()) >= meetings })
 	oneASecond(w.mail)
 

@@ -63,7 +63,7 @@ func onBoth(t *testing.T, story func(t *testing.T, on setup)) {
 func onServers(t *testing.T) setup {
 	t.Helper()
 	redis := testenv.RedisServer(t)
-	return setup{Config: testenv.Config{Database: testenv.Postgres(t), Queue: redis.URL()}, redis: redis}
+	return setup{Config: testenv.Config{Database: testenv.MigratedPostgres(t), Queue: redis.URL()}, redis: redis}
 }
 
 // eventually polls until ok says yes and fails the test if it does not until the deadline.

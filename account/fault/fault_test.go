@@ -16,6 +16,30 @@ func codes(check func(*List)) string {
 	return strings.Join(all, " ")
 }
 
+// TestAsLine: what others call a person becomes a name that people may have.
+func TestAsText(t *testing.T) {
+	t.Parallel()
+	got := AsText("a\x00b\r\n\tc\u202ed\u202de\xff \u2028f")
+	var l List
+	if l.Text("description", got, 100); got != "ab\n\tcde \u2028f" || len(l) > 0 {
+		t.Errorf("%q: %v", got, l)
+	}
+}
+
+func TestAsLine(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"Ada Lovelace": "Ada Lovelace", " Ada\r\n\tLovelace ": "Ada Lovelace", "A\x00da\u2028\u2029L": "A da L", "Ada \u202eL": "Ada L", "\xffAda": "Ada",
+		"\u200b \u2800": "", "": "", strings.Repeat("\u4e2d", 300): strings.Repeat("\u4e2d", MaxName), strings.Repeat("x", MaxName-1) + " yz": strings.Repeat("x", MaxName-1),
+	} {
+		got := AsLine(given, MaxName)
+		var l List
+		if l.Line("name", got, MaxName); got != want || len(l) > 0 {
+			t.Errorf("%q became %q, want %q: %v", given, got, want, l)
+		}
+	}
+}
+
 func TestEmail(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

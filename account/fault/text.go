@@ -29,6 +29,34 @@ func (l *List) text(location, s string, limit int, forbidden func(rune) bool, me
 	}
 }
 
+// AsLine returns a text as [List.Line] accepts it: what is forbidden becomes a space, spaces are joined, and what is
+// too long is cut off. It is empty if nothing visible is left.
+func AsLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if forbiddenInLine(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, s)), " ")
+	if runes := []rune(s); len(runes) > limit {
+		s = strings.TrimSpace(string(runes[:limit]))
+	}
+	if !Visible(s) {
+		return ""
+	}
+	return s
+}
+
+// AsText returns a text as [List.Text] accepts it, without what is forbidden.
+func AsText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if forbiddenInText(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // Visible reports whether a text shows anything. Spaces and zero-width characters do not.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !invisible(r) })

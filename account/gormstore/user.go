@@ -14,22 +14,23 @@ import (
 )
 
 type userRow struct {
-	ID           int64
-	Email        string
-	Name         string
-	Role         string
-	Phone        string
-	Locale       string
-	Timezone     string
-	PasswordHash string
-	DisabledAt   *time.Time
-	InvitedUntil *time.Time
-	AwayFrom     *time.Time
-	AwayUntil    *time.Time
-	DeputyID     *int64
-	Version      int64
-	CreatedAt    time.Time `gorm:"autoCreateTime:false"`
-	UpdatedAt    time.Time `gorm:"autoUpdateTime:false"`
+	ID            int64
+	Email         string
+	Name          string
+	Role          string
+	Phone         string
+	Locale        string
+	Timezone      string
+	CalendarMails bool
+	PasswordHash  string
+	DisabledAt    *time.Time
+	InvitedUntil  *time.Time
+	AwayFrom      *time.Time
+	AwayUntil     *time.Time
+	DeputyID      *int64
+	Version       int64
+	CreatedAt     time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt     time.Time `gorm:"autoUpdateTime:false"`
 }
 
 func (userRow) TableName() string { return "users" }
@@ -37,7 +38,7 @@ func (userRow) TableName() string { return "users" }
 func rowOfUser(u *account.User) *userRow {
 	return &userRow{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), InvitedUntil: instant(u.InvitedUntil), Version: u.Version,
+		CalendarMails: u.CalendarMails, PasswordHash: u.PasswordHash, DisabledAt: instant(u.DisabledAt), InvitedUntil: instant(u.InvitedUntil), Version: u.Version,
 		AwayFrom: instant(u.Away.From), AwayUntil: instant(u.Away.Until), DeputyID: reference(u.Away.DeputyID),
 		CreatedAt: *instant(u.CreatedAt), UpdatedAt: *instant(u.UpdatedAt),
 	}
@@ -59,7 +60,7 @@ func (r *userRow) user() *account.User {
 	return &account.User{
 		Away: away,
 		ID:   r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
-		PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), InvitedUntil: zeroOrUTC(r.InvitedUntil), Version: r.Version,
+		CalendarMails: r.CalendarMails, PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), InvitedUntil: zeroOrUTC(r.InvitedUntil), Version: r.Version,
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/oidc"
 )
 
 // Options of the API. A zero field means the default given here.
 type Options struct {
-	ClientIP func(huma.Context) string // the address that failed sign-ins count against; default: the peer of the connection
+	ClientIP  func(huma.Context) string // the address that failed sign-ins count against; default: the peer of the connection
+	Providers []*oidc.Provider          // that people may sign in with
 }
 
 type handlers struct {
@@ -37,6 +39,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 	h.registerSession(api)
 	h.registerPasswordReset(api)
 	h.registerMe(api)
+	h.registerSecondFactor(api)
 	h.registerTokens(api)
 	h.registerUsers(api)
 }

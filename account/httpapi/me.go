@@ -22,6 +22,8 @@ type updateMeInput struct {
 		EndTokens       bool    `json:"end_tokens,omitempty" doc:"Whether to revoke all my API tokens"`
 		EndFeeds        bool    `json:"end_feeds,omitempty" doc:"Whether to revoke all my calendar feeds"`
 
+		CalendarMails *bool `json:"calendar_mails,omitempty" doc:"Whether my own meetings arrive as mails for my calendar"`
+
 		Away AwayInput `json:"away,omitempty" doc:"My absence and my deputy; null ends the absence"`
 	}
 }
@@ -72,7 +74,7 @@ func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput
 	u, err := h.svc.UpdateMe(ctx, caller(ctx), rest.IfMatch(in.IfMatch), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
 		Password: b.Password, CurrentPassword: b.CurrentPassword, Away: b.Away.away(),
-		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,
+		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds, CalendarMails: b.CalendarMails,
 	})
 	if err != nil {
 		return nil, err

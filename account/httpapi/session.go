@@ -14,6 +14,15 @@ import (
 type CurrentSessionBody struct {
 	SignedIn bool      `json:"signed_in"`
 	User     *UserBody `json:"user,omitempty" doc:"The caller; omitted if not signed in"`
+	Enroll   bool      `json:"enroll,omitempty" doc:"Whether the session can do nothing but set up two-step verification, which the installation requires"`
+
+	Providers []ProviderBody `json:"providers,omitempty" doc:"Identity providers to sign in with"`
+}
+
+// ProviderBody is an identity provider, such as the company's.
+type ProviderBody struct {
+	Name string `json:"name" doc:"Text for its button"`
+	Path string `json:"path" doc:"Where a browser goes to sign in; ?return=PATH says what to show afterwards" example:"/auth/corp"`
 }
 
 type currentSessionOutput struct {
@@ -33,6 +42,9 @@ func (h *handlers) registerSession(api huma.API) {
 
 func (h *handlers) currentSession(ctx context.Context, _ *struct{}) (*currentSessionOutput, error) {
 	out := &currentSessionOutput{CacheControl: "no-store"}
+	for _, p := range h.options.Providers {
+		out.Body.Providers = append(out.Body.Providers, ProviderBody{Name: p.Name, Path: providerPath(p.ID)})
+	}
 	secret, _ := ctx.Value(secretKey{}).(string)
 	p, err := h.svc.Authenticate(ctx, secret)
 	if err == nil {
@@ -49,6 +61,6 @@ func (h *handlers) currentSession(ctx context.Context, _ *struct{}) (*currentSes
 		return nil, err
 	}
 	body := userOf(u)
-	out.Body = CurrentSessionBody{SignedIn: true, User: &body}
+	out.Body.SignedIn, out.Body.User, out.Body.Enroll = true, &body, p.MustEnroll()
 	return out, nil
 }

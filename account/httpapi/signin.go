@@ -33,6 +33,7 @@ type SessionBody struct {
 	Token     string    `json:"token" doc:"Bearer token for the Authorization header"`
 	ExpiresAt time.Time `json:"expires_at"`
 	User      UserBody  `json:"user"`
+	Enroll    bool      `json:"enroll,omitempty" doc:"Whether the session can do nothing but set up two-step verification, which the installation requires"`
 }
 
 type sessionOutput struct {
@@ -46,7 +47,7 @@ type logoutOutput struct {
 }
 
 func (h *handlers) registerSignIn(api huma.API) {
-	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in with a password",
+	login := operation("login", http.MethodPost, "/auth/login", "People", "Sign in with a password; if the user has two-step verification, answers second_factor_required with a challenge for /auth/login/confirm",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	login.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, login, h.login)
@@ -98,26 +99,26 @@ func (h *handlers) logout(ctx context.Context, _ *struct{}) (*logoutOutput, erro
 	if err := h.svc.Logout(ctx, caller(ctx)); err != nil {
 		return nil, err
 	}
-	return &logoutOutput{SetCookie: h.cookie(account.SessionCookie(h.svc.Secure()), "", time.Unix(1, 0))}, nil
+	return &logoutOutput{SetCookie: cookie(h.svc.Secure(), account.SessionCookie(h.svc.Secure()), "", time.Unix(1, 0))}, nil
 }
 
 func (h *handlers) session(s *account.SignIn) *sessionOutput {
 	secure := h.svc.Secure()
 	return &sessionOutput{
 		SetCookie: []http.Cookie{
-			h.cookie(account.SessionCookie(secure), s.Secret, s.ExpiresAt),
-			h.cookie(account.DeviceCookie(secure), s.Device, time.Now().Add(account.DeviceTTL)),
+			cookie(secure, account.SessionCookie(secure), s.Secret, s.ExpiresAt),
+			cookie(secure, account.DeviceCookie(secure), s.Device, time.Now().Add(account.DeviceTTL)),
 		},
 		CacheControl: "no-store",
-		Body:         SessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: userOf(s.User)},
+		Body:         SessionBody{Token: s.Secret, ExpiresAt: s.ExpiresAt, User: userOf(s.User), Enroll: s.Enroll},
 	}
 }
 
 // cookie returns a cookie that scripts cannot read and that other sites cannot send, except by a
 // link to us.
-func (h *handlers) cookie(name, value string, expires time.Time) http.Cookie {
+func cookie(secure bool, name, value string, expires time.Time) http.Cookie {
 	return http.Cookie{
 		Name: name, Value: value, Path: "/", Expires: expires.UTC(),
-		HttpOnly: true, Secure: h.svc.Secure(), SameSite: http.SameSiteLaxMode,
+		HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
 	}
 }

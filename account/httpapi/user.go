@@ -15,25 +15,26 @@ import (
 
 // UserBody is a user.
 type UserBody struct {
-	ID        int64        `json:"id"`
-	Email     string       `json:"email"`
-	Name      string       `json:"name"`
-	Role      account.Role `json:"role" enum:"member,manager,admin"`
-	Phone     string       `json:"phone"`
-	Locale    string       `json:"locale" doc:"BCP 47 language tag"`
-	Timezone  string       `json:"timezone" doc:"IANA time zone name"`
-	Disabled  bool         `json:"disabled"`
-	Invited   *time.Time   `json:"invited_until" doc:"When the link in the user's invitation expires or has expired; null without an open invitation"`
-	Away      *AwayBody    `json:"away" doc:"Current or planned absence; null if there is none"`
-	Version   int64        `json:"version"`
-	CreatedAt time.Time    `json:"created_at"`
-	UpdatedAt time.Time    `json:"updated_at"`
+	ID            int64        `json:"id"`
+	Email         string       `json:"email"`
+	Name          string       `json:"name"`
+	Role          account.Role `json:"role" enum:"member,manager,admin"`
+	Phone         string       `json:"phone"`
+	Locale        string       `json:"locale" doc:"BCP 47 language tag"`
+	Timezone      string       `json:"timezone" doc:"IANA time zone name"`
+	Disabled      bool         `json:"disabled"`
+	Invited       *time.Time   `json:"invited_until" doc:"When the link in the user's invitation expires or has expired; null without an open invitation"`
+	Away          *AwayBody    `json:"away" doc:"Current or planned absence; null if there is none"`
+	CalendarMails bool         `json:"calendar_mails" doc:"Whether the meetings that the user organizes arrive as mails for their calendar"`
+	Version       int64        `json:"version"`
+	CreatedAt     time.Time    `json:"created_at"`
+	UpdatedAt     time.Time    `json:"updated_at"`
 }
 
 func userOf(u *account.User) UserBody {
 	return UserBody{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		Disabled: !u.Active(), Invited: rest.OrNull(u.InvitedUntil), Away: awayOf(u.Away), Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Disabled: !u.Active(), Invited: rest.OrNull(u.InvitedUntil), Away: awayOf(u.Away), CalendarMails: u.CalendarMails, Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 }
 

@@ -120,7 +120,7 @@ func TestAudit_isAppendOnly(t *testing.T) {
 				t.Errorf("%s: %v", forged, err)
 			}
 		}
-		if err := audit.Trim(t.Context(), db.Gorm, now.AddDate(0, 0, -30)); err != nil {
+		if _, err := audit.Trim(t.Context(), db.Gorm, now.AddDate(0, 0, -30), 10); err != nil {
 			t.Fatal(err)
 		}
 		if lines := list(t, db.Gorm, audit.Query{}); len(lines) != 1 || lines[0].At.Before(now.AddDate(0, 0, -21)) {

@@ -312,19 +312,13 @@ func decode(s string) (*position, error) {
 	return &p, nil
 }
 
-const trimAtOnce = 5000
-
-// Trim deletes audit entries, not histories, from before an instant. The table keeps entries
-// younger than a month in any case.
-func Trim(ctx context.Context, db *gorm.DB, before time.Time) error {
-	for {
-		tx := db.WithContext(ctx)
-		res := tx.Where("id IN (?)", tx.Model(&row{}).Select("id").Where("at < ?", before.UTC()).Order("at, id").Limit(trimAtOnce)).Delete(&row{})
-		if res.Error != nil {
-			return fmt.Errorf("trim what was done: %w", res.Error)
-		}
-		if res.RowsAffected < trimAtOnce {
-			return nil
-		}
+// Trim deletes up to limit audit entries, not histories, from before an instant, and returns how many. The
+// table keeps entries younger than a month in any case.
+func Trim(ctx context.Context, db *gorm.DB, before time.Time, limit int) (int64, error) {
+	tx := db.WithContext(ctx)
+	res := tx.Where("id IN (?)", tx.Model(&row{}).Select("id").Where("at < ?", before.UTC()).Order("at, id").Limit(limit)).Delete(&row{})
+	if res.Error != nil {
+		return 0, fmt.Errorf("trim what was done: %w", res.Error)
 	}
+	return res.RowsAffected, nil
 }

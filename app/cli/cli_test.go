@@ -43,6 +43,15 @@ func TestCommands_people(t *testing.T) {
 	if _, err := runCommand(t, "a long password", "user", "add", "--password-stdin", "--name", "B", "--email", "b@example.org"); err != nil {
 		t.Error(err)
 	}
+	if out, err := runCommand(t, "", "user", "export", "b@example.org"); err != nil || !strings.Contains(out, `"email":"b@example.org"`) {
+		t.Errorf("export: %q, %v", out, err)
+	}
+	if _, err := runCommand(t, "", "user", "erase", "b@example.org", "--yes"); err == nil {
+		t.Error("a user who has not left is erased")
+	}
+	if out, err := runCommand(t, "", "user", "erase", "guest@example.org", "--yes"); err != nil || !strings.Contains(out, "guest@example.org") {
+		t.Errorf("erase a guest: %q, %v", out, err)
+	}
 	if _, err := runCommand(t, "", "user", "disable", "B@example.org"); err != nil {
 		t.Error(err)
 	}
@@ -92,6 +101,7 @@ func TestMain_exitCodes(t *testing.T) {
 		{[]string{"nonsense"}, exitUsage},
 		{[]string{"user", "add"}, exitUsage},
 		{[]string{"user", "disable"}, exitUsage},
+		{[]string{"user", "erase", "nobody@example.org"}, exitUsage},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := Main(append([]string{"punctual"}, c.args...), strings.NewReader(""), &stdout, &stderr); code != c.code {

@@ -18,7 +18,7 @@ func (c *cli) exportCommand() *cobra.Command {
 }
 
 const exportICSHelp = `Write the meetings of a room, of a person or of all rooms as iCalendar. Requests that wait for approval
-and cancelled meetings are left out. Each date of a series is an event of its own.
+and cancelled meetings are left out. A series is one recurring event, without the dates that are left out.
 
 punctual import ics reads the file back.`
 
@@ -95,7 +95,10 @@ func (c *cli) exportICS(ctx context.Context, a *app.Application, flags icsExport
 			until = m.Slot.End
 		}
 	}
-	calendar := a.Export(name, ms, until)
+	calendar, err := a.Export(ctx, name, ms, until)
+	if err != nil {
+		return err
+	}
 	if flags.output == "" {
 		_, err = c.stdout.Write(calendar)
 		return err

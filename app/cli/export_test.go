@@ -42,7 +42,7 @@ func install(t *testing.T) {
 	}
 }
 
-// randomCalendar has series and single events, each in a month of its own.
+// randomCalendar has series, some with changed dates, and single events, each in a month of its own.
 func randomCalendar(r *rand.Rand) string {
 	first := time.Now().UTC().AddDate(0, -2, 0).Truncate(24 * time.Hour)
 	rules := []string{"", "RRULE:FREQ=DAILY;COUNT=6", "RRULE:FREQ=WEEKLY;COUNT=4", "RRULE:FREQ=DAILY;INTERVAL=3;COUNT=5"}
@@ -64,6 +64,19 @@ func randomCalendar(r *rand.Rand) string {
 			}
 		}
 		text += strings.Join(append(lines, "END:VEVENT", ""), "\r\n")
+		if i == 0 || r.IntN(2) == 0 { // one of the first dates differs
+			continue
+		}
+		second := map[string]int{"RRULE:FREQ=DAILY;COUNT=6": 1, "RRULE:FREQ=WEEKLY;COUNT=4": 7}
+		for _, line := range lines {
+			if days := second[line]; days > 0 {
+				day := start.AddDate(0, 0, days)
+				text += strings.Join([]string{
+					"BEGIN:VEVENT", fmt.Sprintf("UID:%d", i), "SUMMARY:Changed", "ORGANIZER:mailto:ada@example.org", "LOCATION:Turing", "RECURRENCE-ID" + at(day),
+					"DTSTART" + at(day.Add(time.Hour)), "DTEND" + at(day.Add(2*time.Hour)), "END:VEVENT", "",
+				}, "\r\n")
+			}
+		}
 	}
 	return text + "END:VCALENDAR\r\n"
 }
@@ -75,7 +88,8 @@ var own = regexp.MustCompile(`(?m)^(UID|DTSTAMP|LAST-MODIFIED|SEQUENCE|URL|X-WR-
 func TestCommands_exportAndImport(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	file := filepath.Join(t.TempDir(), "all.ics")
-	if err := os.WriteFile(file, []byte(randomCalendar(rand.New(rand.NewPCG(seed, 0)))), 0o600); err != nil {
+	calendar := randomCalendar(rand.New(rand.NewPCG(seed, 0)))
+	if err := os.WriteFile(file, []byte(calendar), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var exported []string
@@ -100,6 +114,9 @@ func TestCommands_exportAndImport(t *testing.T) {
 	}
 	if n := strings.Count(exported[0], "SUMMARY"); n < 8 {
 		t.Errorf("exported %d events", n)
+	}
+	if given, got := strings.Count(calendar, "RRULE:"), strings.Count(exported[0], "RRULE:"); got != given {
+		t.Errorf("seed %d: %d series were exported as %d", seed, given, got)
 	}
 	if diff := cmp.Diff(exported[0], exported[1]); diff != "" {
 		t.Errorf("seed %d: %s", seed, diff)

@@ -18,6 +18,7 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/app"
+	"punctual/app/leaving"
 )
 
 // withApplication runs a command on the installation's data, beside the servers that may run.
@@ -38,7 +39,7 @@ func (c *cli) withApplication(ctx context.Context, do func(*app.Application) err
 }
 
 func (c *cli) userCommand() *cobra.Command {
-	return group("user", "People who may sign in", c.userAddCommand(), c.userInviteCommand(), c.userListCommand(), c.userDisableCommand())
+	return group("user", "People who may sign in", c.userAddCommand(), c.userInviteCommand(), c.userListCommand(), c.userDisableCommand(), c.userExportCommand(), c.userEraseCommand(), c.userUnlinkCommand())
 }
 
 func (c *cli) userAddCommand() *cobra.Command {
@@ -153,6 +154,29 @@ func (c *cli) listUsers(ctx context.Context, a *app.Application) error {
 	}
 }
 
+func (c *cli) userUnlinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unlink EMAIL", Short: "Forget with which accounts of identity providers a user signs in, and end their sessions", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])
+				if errors.Is(err, account.ErrNotFound) {
+					return fmt.Errorf("no user has the address %s", args[0])
+				}
+				n := 0
+				if err == nil {
+					n, err = a.Accounts().Unlink(cmd.Context(), u.ID)
+				}
+				if err != nil {
+					return fault.Plain(err)
+				}
+				fmt.Fprintf(c.stdout, "Unlinked %s from %d accounts of providers.\n", u.Email, n)
+				return nil
+			})
+		},
+	}
+}
+
 func (c *cli) userDisableCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable EMAIL", Short: "Disable a user and revoke all their sessions and tokens", Args: cobra.ExactArgs(1),
@@ -173,6 +197,57 @@ func (c *cli) userDisableCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+func (c *cli) userExportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "export EMAIL", Short: "Write all data about a user to standard output, as JSON", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])
+				if errors.Is(err, account.ErrNotFound) {
+					return fmt.Errorf("no user has the address %s", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				write, err := a.Leaving().Export(cmd.Context(), u.ID)
+				if err != nil {
+					return err
+				}
+				return write(c.stdout)
+			})
+		},
+	}
+}
+
+func (c *cli) userEraseCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "erase EMAIL", Short: "Erase the data of a user who has left, or of a guest; a running server does it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return usageError{errors.New("this cannot be undone: repeat it with --yes")}
+			}
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				by := leaving.Admin{Name: "punctual user erase"}
+				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])
+				switch {
+				case err == nil:
+					_, err = a.Leaving().Erase(cmd.Context(), by, u.ID)
+				case errors.Is(err, account.ErrNotFound):
+					_, err = a.Leaving().EraseGuest(cmd.Context(), by, args[0])
+				}
+				if err != nil {
+					return fault.Plain(err)
+				}
+				fmt.Fprintf(c.stdout, "A worker will erase %s.\n", args[0])
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "erase without a way back")
+	return cmd
 }
 
 // readPassword from the first line of standard input, or twice from a terminal that does not show it.

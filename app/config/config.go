@@ -25,12 +25,15 @@ type Config struct {
 	SMS      SMS           `yaml:"sms"`
 	Mailroom Mailroom      `yaml:"mailroom"`
 	Topics   Topics        `yaml:"topics"`
+	Calendar Calendar      `yaml:"calendar"`
 	CalDAV   CalDAV        `yaml:"caldav"`
 	Auth     Auth          `yaml:"auth"`
 	Limits   RequestLimits `yaml:"limits"`
-	Audit    Audit         `yaml:"audit"`
+	Audit    Keep          `yaml:"audit"`
 
-	Notifications Notifications `yaml:"notifications"`
+	Notifications Keep `yaml:"notifications"`
+	Webhooks      Keep `yaml:"webhooks"`
+	Meetings      Keep `yaml:"meetings"`
 
 	Log Log `yaml:"log"`
 }
@@ -41,7 +44,19 @@ type HTTP struct {
 	BaseURL        string   `yaml:"base_url" restart:"true"`
 	TrustedProxies []string `yaml:"trusted_proxies" restart:"true"`
 	MetricsToken   string   `yaml:"metrics_token" restart:"true" secret:"true"`
+	TLS            TLS      `yaml:"tls" restart:"true"`
 }
+
+// TLS names the files of the certificate with which this process answers HTTPS itself. The zero value
+// means plain HTTP. Their content may change while the server runs.
+type TLS struct {
+	CertFile     string `yaml:"cert_file" restart:"true"` // PEM, the server's certificate first
+	KeyFile      string `yaml:"key_file" restart:"true"`  // PEM
+	RedirectAddr string `yaml:"redirect_addr" restart:"true"`
+}
+
+// Enabled reports whether the process answers HTTPS.
+func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
 
 // Secure reports whether browsers use HTTPS.
 func (c HTTP) Secure() bool { return strings.HasPrefix(c.BaseURL, "https://") }
@@ -107,9 +122,10 @@ type CheckIn struct {
 	Grace    time.Duration `yaml:"grace"`
 }
 
-// WaitingList says how a free slot is offered to the waiting list.
+// WaitingList says how a free slot is offered to the waiting list, and how long its places are kept.
 type WaitingList struct {
 	Offer time.Duration `yaml:"offer"` // to accept it; 0: it is booked at once
+	Keep  time.Duration `yaml:"keep"`  // of places that have ended
 }
 
 // BookingLimits bound every booking.
@@ -167,6 +183,11 @@ type Topics struct {
 	AllowNetworks []string `yaml:"allow_networks"`
 }
 
+// Calendar configures the invitations that punctual sends.
+type Calendar struct {
+	Organizer string `yaml:"organizer"` // meeting or person
+}
+
 // CalDAV lets calendar programs read and change meetings.
 type CalDAV struct {
 	Enabled  bool          `yaml:"enabled"`
@@ -174,12 +195,15 @@ type CalDAV struct {
 	Past     time.Duration `yaml:"past"`     // how far back calendars reach
 }
 
-// Auth limits sign-in.
+// Auth says how people sign in.
 type Auth struct {
-	SessionTTL  time.Duration `yaml:"session_ttl"`
-	LoginRate   Rate          `yaml:"login_rate"`
-	TokenTTL    time.Duration `yaml:"token_ttl"`     // of API tokens created without an end; 0: no end
-	MaxTokenTTL time.Duration `yaml:"max_token_ttl"` // of API tokens; 0: no limit
+	OIDC         map[string]OIDC `yaml:"oidc" restart:"true"` // by ID
+	LDAP         map[string]LDAP `yaml:"ldap" restart:"true"` // by ID
+	SessionTTL   time.Duration   `yaml:"session_ttl"`
+	SecondFactor string          `yaml:"second_factor"`
+	LoginRate    Rate            `yaml:"login_rate"`
+	TokenTTL     time.Duration   `yaml:"token_ttl"`     // of API tokens created without an end; 0: no end
+	MaxTokenTTL  time.Duration   `yaml:"max_token_ttl"` // of API tokens; 0: no limit
 }
 
 // RequestLimits limits the requests of one user, of one token and, without sign-in, of one address.
@@ -193,13 +217,8 @@ type RequestLimits struct {
 	MemoryMiB     int  `yaml:"memory_mib" restart:"true"` // 0: by the container
 }
 
-// Audit says how long the audit log is kept. The history of a meeting is kept with the meeting.
-type Audit struct {
-	Keep time.Duration `yaml:"keep"`
-}
-
-// Notifications says how long sent notifications are kept.
-type Notifications struct {
+// Keep says how long something is kept once it is over.
+type Keep struct {
 	Keep time.Duration `yaml:"keep"`
 }
 
@@ -226,9 +245,10 @@ func Default() *Config {
 				{Before: "start", Offset: 15 * time.Minute, Channels: []string{"email"}},
 				{Before: "end", Offset: 5 * time.Minute, Channels: []string{"email"}},
 			},
-			Approval: Approval{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
-			CheckIn:  CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
-			Limits:   BookingLimits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxInvitations: 20_000, MaxRoomDates: 4_000, MaxWaits: 20},
+			Approval:    Approval{Timeout: 24 * time.Hour, OnTimeout: "reject", RemindBefore: time.Hour},
+			CheckIn:     CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute},
+			WaitingList: WaitingList{Keep: 90 * 24 * time.Hour},
+			Limits:      BookingLimits{MaxDuration: 24 * time.Hour, MaxAdvance: 8760 * time.Hour, MaxOccurrences: 366, MaxInvitations: 20_000, MaxRoomDates: 4_000, MaxWaits: 20},
 		},
 		Email: Email{
 			Driver: "outbox", From: "Punctual <rooms@example.org>", Quota: 2000,
@@ -240,15 +260,18 @@ func Default() *Config {
 		}},
 		Mailroom: defaultMailroom(),
 		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
+		Calendar: Calendar{Organizer: "meeting"},
 		CalDAV:   CalDAV{Schedule: true, Past: 2160 * time.Hour},
-		Auth:     Auth{SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Auth:     Auth{OIDC: map[string]OIDC{}, LDAP: map[string]LDAP{}, SecondFactor: "optional", SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
 			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,
 		},
-		Audit: Audit{Keep: 3 * 8760 * time.Hour},
+		Audit: Keep{3 * 8760 * time.Hour},
 
-		Notifications: Notifications{Keep: 400 * 24 * time.Hour},
+		Notifications: Keep{400 * 24 * time.Hour},
+		Webhooks:      Keep{30 * 24 * time.Hour},
+		Meetings:      Keep{3 * 8760 * time.Hour},
 
 		Log: Log{Level: "info", Format: "text"},
 	}

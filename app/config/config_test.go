@@ -21,7 +21,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, database, email, http, limits, log, mailroom, notifications, queue, sms, topics"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, calendar, database, email, http, limits, log, mailroom, meetings, notifications, queue, sms, topics, webhooks"},
 		{"limit of nothing", "limits: { heavy: 0 }\n", "c.yaml:1:18: limits.heavy is 0; it must be from 1 to 1000"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
@@ -74,6 +74,14 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"queue", "queue: {url: kafka://x}\n", "c.yaml:1:14: queue.url cannot be used: it must be memory: or begin with redis://, rediss://, redis+sentinel:// or redis+cluster://"},
 		{"proxy", "http: {trusted_proxies: [10.0.0.0/8, proxy]}\n", `c.yaml:1:38: http.trusted_proxies[1] is "proxy"; it must be an address or a network such as 10.0.0.0/8`},
 		{"rate", "auth: {login_rate: 10}\n", `c.yaml:1:20: auth.login_rate: "10" is not a rate; write a count from 1 and a unit, such as 10/m (s, m or h)`},
+		{"provider's issuer", "auth: {oidc: {corp: {name: Corp, issuer: \"http://login.example.org\", client_id: p}}}\n", `c.yaml:1:42: auth.oidc.corp.issuer is "http://login.example.org"; it must be the https address of the issuer, such as https://login.example.org/realms/main`},
+		{"provider's roles", "auth: {oidc: {corp: {name: Corp, issuer: \"http://localhost:1\", client_id: p, roles: {boss: [IT]}}}}\n", "c.yaml:1:92: auth.oidc.corp.roles.boss is no role; roles are member, manager and admin"},
+		{"provider's key", "auth: {oidc: {Corp!: {name: Corp, issuer: \"https://x.example\", client_id: p}}}\n", `c.yaml:1:15: auth.oidc.Corp! is a provider with the key "Corp!"; a key has 1 to 32 letters a-z, digits or -`},
+		{"directory without TLS", "auth: {ldap: {corp: {url: \"ldap://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\"}}}\n", "c.yaml:1:27: auth.ldap.corp.url sends passwords unencrypted; write ldaps:// or set auth.ldap.corp.start_tls"},
+		{"directory's filter", "auth: {ldap: {corp: {url: \"ldaps://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\", filter: (mail=x)}}}\n", "c.yaml:1:114: auth.ldap.corp.filter cannot work: it must contain {email}"},
+		{"directory's certificates", "auth: {ldap: {corp: {url: \"ldaps://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\", ca_file: /dev/null}}}\n", "c.yaml:1:115: auth.ldap.corp.ca_file cannot be used: it holds no certificate in PEM"},
+		{"directory's reader", "auth: {ldap: {corp: {url: \"ldaps://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\", bind_dn: \"cn=x\"}}}\n", "c.yaml:1:15: auth.ldap.corp.bind_password and auth.ldap.corp.bind_dn must both be set, or none for anonymous searches"},
+		{"one key for two", "auth: {oidc: {corp: {name: Corp, issuer: \"https://x.example\", client_id: p}}, ldap: {corp: {url: \"ldaps://x.example\", domains: [example.org], base: \"dc=example\"}}}\n", "c.yaml:1:86: auth.ldap.corp has the key of a provider of auth.oidc; choose another"},
 		{"level", "log: {level: loud}\n", `c.yaml:1:14: log.level is "loud"; it must be debug, info, warn, error`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -232,7 +240,7 @@ func TestConfig_environmentFaultsNameTheVariable(t *testing.T) {
 	for env, want := range map[string]string{
 		"PUNCTUAL_HTTP_TRUSTED_PROXIES=[x]":       `PUNCTUAL_HTTP_TRUSTED_PROXIES:1:2: http.trusted_proxies[0] is "x"; it must be an address or a network such as 10.0.0.0/8`,
 		"PUNCTUAL_LOG_LEVEL=loud":                 `PUNCTUAL_LOG_LEVEL: log.level is "loud"; it must be debug, info, warn, error`,
-		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": `PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of meeting.start, meeting.end, meeting.remind, meeting.no_show, approval.expire, approval.remind, approval.escalate, waitlist.look, waitlist.expire, itip.process, itip.answer, series.extend, notify.email, notify.sms, webhook.deliver`,
+		"PUNCTUAL_QUEUE_JOBS={nothing.known: {}}": "PUNCTUAL_QUEUE_JOBS:1:2: queue.jobs.nothing.known is not a job type; use one of " + strings.Join(JobNames, ", "),
 	} {
 		_, _, err := parse("c.yaml", nil, []string{env})
 		if err == nil || err.Error() != want {
@@ -306,5 +314,46 @@ func TestConfig_reportsTheFirstOfManyFaults(t *testing.T) {
 		if !ok || len(e.Faults) != c.faults {
 			t.Errorf("%d unknown keys: %d faults, want %d", c.keys, len(e.Faults), c.faults)
 		}
+	}
+}
+
+// TestConfig_valuesInFiles: NAME_FILE names a file with the value of NAME, for settings and for the
+// first admin.
+func TestConfig_valuesInFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for file, content := range map[string]string{
+		"url": "postgres://u:hunter2@h/d\n", "proxies": "[\"10.0.0.0/8\"]\r\n", "port": "x\n", "empty": "\n",
+		"oidc": "corp: {issuer: https://id.example.org, client_id: p, client_secret: hunter2, colour: red}\n", "huge": strings.Repeat("x", maxFile+1),
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, warnings, err := parse("c.yaml", nil, []string{"PUNCTUAL_DATABASE_URL_FILE=url", "PUNCTUAL_HTTP_TRUSTED_PROXIES_FILE=proxies", "PUNCTUAL_QUEUE_SIZE_FILE=url", "PUNCTUAL_ADMIN_PASSWORD_FILE=url"})
+	if err != nil || c.Database.URL != "postgres://u:hunter2@h/d" || len(c.HTTP.TrustedProxies) != 1 {
+		t.Errorf("read %+v, %v", c, err)
+	}
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "PUNCTUAL_QUEUE_SIZE_FILE is set") {
+		t.Errorf("warnings %q", warnings)
+	}
+	for environ, want := range map[string]string{
+		"PUNCTUAL_DATABASE_URL_FILE=nowhere":                       "PUNCTUAL_DATABASE_URL_FILE: open nowhere: no such file",
+		"PUNCTUAL_DATABASE_URL_FILE=empty":                         "PUNCTUAL_DATABASE_URL_FILE: empty is empty",
+		"PUNCTUAL_DATABASE_URL_FILE=huge":                          "PUNCTUAL_DATABASE_URL_FILE: huge has more than",
+		"PUNCTUAL_DATABASE_URL_FILE=url PUNCTUAL_DATABASE_URL=x:y": "PUNCTUAL_DATABASE_URL_FILE: PUNCTUAL_DATABASE_URL is set as well",
+		"PUNCTUAL_EMAIL_SMTP_PORT_FILE=port":                       `PUNCTUAL_EMAIL_SMTP_PORT_FILE: "x" is not a whole number`,
+		"PUNCTUAL_AUTH_OIDC_FILE=oidc":                             "PUNCTUAL_AUTH_OIDC_FILE:1:",
+	} {
+		_, _, err := parse("c.yaml", nil, strings.Fields(environ))
+		e, ok := errors.AsType[*Error](err)
+		if !ok || len(e.Faults) != 1 || !strings.Contains(e.Report(), want) || strings.Contains(e.Report(), "hunter2") {
+			t.Errorf("%s: %v", environ, err)
+		}
+	}
+	if email, password, err := FirstAdmin([]string{"PUNCTUAL_ADMIN_EMAIL=a@example.org", "PUNCTUAL_ADMIN_PASSWORD_FILE=url"}); email != "a@example.org" || password != "postgres://u:hunter2@h/d" || err != nil {
+		t.Errorf("%s %s %v", email, password, err)
+	}
+	if _, _, err := FirstAdmin([]string{"PUNCTUAL_ADMIN_PASSWORD_FILE=nowhere"}); err == nil || !strings.HasPrefix(err.Error(), "PUNCTUAL_ADMIN_PASSWORD_FILE: ") {
+		t.Errorf("%v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net"
@@ -33,14 +34,18 @@ type Loaded struct {
 	Warnings []string          // name variables that look like settings and are none
 }
 
-// Env returns a variable of environ, "" if it is not set.
-func Env(environ []string, name string) string {
-	for _, e := range environ {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
+// FirstAdmin returns the address and the password of the first admin, empty if environ sets none. Like
+// settings, each may be the content of a file.
+func FirstAdmin(environ []string) (email, password string, err error) {
+	vars := variables(environ)
+	_, email, err = take(vars, EnvAdminEmail)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", EnvAdminEmail+fileSuffix, err)
 	}
-	return ""
+	if _, password, err = take(vars, EnvAdminPassword); err != nil {
+		return "", "", fmt.Errorf("%s: %w", EnvAdminPassword+fileSuffix, err)
+	}
+	return email, password, nil
 }
 
 // Load reads a file over the defaults, lets the PUNCTUAL_ variables of environ override it, and
@@ -59,12 +64,9 @@ func Parse(file string, src []byte, environ []string) (Loaded, error) {
 	if len(src) > maxFile {
 		return Loaded{}, &Error{File: file, Faults: []Fault{{Source: file, Line: 1, Column: 1, Message: fmt.Sprintf("must be at most %d bytes", maxFile)}}, lines: []string{""}}
 	}
-	c := Default()
-	b := newBinder(file)
-	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
-	warnings := b.override(c, environ)
+	c, b, warnings := bindAll(file, src, environ)
 	if _, given := b.origins["http.base_url"]; !given {
-		c.HTTP.BaseURL = localURL(c.HTTP.Addr)
+		c.HTTP.BaseURL = localURL(c.HTTP.Addr, c.HTTP.TLS.Enabled())
 	}
 	for _, broken := range c.validate() {
 		if b.understood(broken.path) {
@@ -78,7 +80,25 @@ func Parse(file string, src []byte, environ []string) (Loaded, error) {
 	return Loaded{c, b.origins, warnings}, nil
 }
 
-func localURL(addr string) string {
+// bindAll reads a file and variables over the defaults. It leaves out what it does not understand.
+func bindAll(file string, src []byte, environ []string) (c *Config, b *binder, warnings []string) {
+	c, b = Default(), newBinder(file)
+	b.bindDocument(bytes.TrimPrefix(src, []byte("\ufeff")), "", reflect.ValueOf(c).Elem())
+	return c, b, b.override(c, environ)
+}
+
+// LoadHTTP reads only where a server listens. Faults do not count: a running server keeps its settings
+// while its file is faulty.
+func LoadHTTP(file string, environ []string) HTTP {
+	src, err := os.ReadFile(file)
+	if err != nil || len(src) > maxFile {
+		src = nil
+	}
+	c, _, _ := bindAll(file, src, environ)
+	return c.HTTP
+}
+
+func localURL(addr string, secure bool) string {
 	host, port, _ := net.SplitHostPort(addr)
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return Default().HTTP.BaseURL // the address is invalid and reported as such
@@ -86,7 +106,11 @@ func localURL(addr string) string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port)
 }
 
 func (b *binder) origin(path string) Origin {
@@ -105,12 +129,13 @@ func (b *binder) origin(path string) Origin {
 // override applies environment variables. A single value is taken as it is, a list or a
 // mapping is written as YAML or JSON: PUNCTUAL_HTTP_TRUSTED_PROXIES='["10.0.0.0/8"]'. An
 // empty variable counts as not set.
+//
+// NAME_FILE names a file with the value instead, such as a mounted secret.
 func (b *binder) override(c *Config, environ []string) (warnings []string) {
-	vars := map[string]string{}
-	for _, e := range environ {
-		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "PUNCTUAL_") && v != "" && k != EnvAdminEmail && k != EnvAdminPassword {
-			vars[k] = v
-		}
+	vars := variables(environ)
+	for _, k := range []string{EnvAdminEmail, EnvAdminPassword} {
+		delete(vars, k)
+		delete(vars, k+fileSuffix)
 	}
 	b.overrideStruct(vars, "", reflect.ValueOf(c).Elem(), false)
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
@@ -133,9 +158,10 @@ func (b *binder) overrideValue(vars map[string]string, path string, v reflect.Va
 		b.overrideStruct(vars, path, v, secret)
 		return
 	}
-	env := envName(path)
-	if text, ok := vars[env]; ok {
-		delete(vars, env)
+	if env, text, err := take(vars, envName(path)); err != nil {
+		b.faults = append(b.faults, Fault{Source: env, Message: err.Error()})
+		b.unreadable(path)
+	} else if env != "" {
 		b.setFromEnv(env, path, text, v, secret)
 	}
 	if jobs, ok := v.Interface().(map[string]Job); ok {
@@ -154,8 +180,8 @@ func (b *binder) overrideValue(vars map[string]string, path string, v reflect.Va
 func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool) {
 	before := len(b.faults)
 	defer func() {
-		if section, _, _ := strings.Cut(path, "."); len(b.faults) > before {
-			b.unread[section] = true
+		if len(b.faults) > before {
+			b.unreadable(path)
 		}
 	}()
 	b.origins[path] = Origin{Source: env}
@@ -173,6 +199,61 @@ func (b *binder) setFromEnv(env, path, text string, v reflect.Value, secret bool
 	b.secrets = append(b.secrets, inner.secrets...)
 	maps.Copy(b.origins, inner.origins)
 	b.faults = append(b.faults, inner.faults...)
+}
+
+// unreadable marks the section of a path as not understood.
+func (b *binder) unreadable(path string) {
+	section, _, _ := strings.Cut(path, ".")
+	b.unread[section] = true
+}
+
+// variables returns the PUNCTUAL_ variables of environ that are not empty, by name.
+func variables(environ []string) map[string]string {
+	vars := map[string]string{}
+	for _, e := range environ {
+		if k, v, _ := strings.Cut(e, "="); strings.HasPrefix(k, "PUNCTUAL_") && v != "" {
+			vars[k] = v
+		}
+	}
+	return vars
+}
+
+// fileSuffix ends the name of a variable whose value is the name of a file.
+const fileSuffix = "_FILE"
+
+// take removes a variable from vars, and returns its value and the name under which it was set: its
+// own, or that of the file. It returns no name if neither is set. An error belongs to that name. A
+// line break at the end of the file is not part of the value.
+func take(vars map[string]string, name string) (from, value string, err error) {
+	value, set := vars[name]
+	delete(vars, name)
+	file, named := vars[name+fileSuffix]
+	delete(vars, name+fileSuffix)
+	switch {
+	case set && named:
+		return name + fileSuffix, "", fmt.Errorf("%s is set as well; set one of them", name)
+	case set:
+		return name, value, nil
+	case !named:
+		return "", "", nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return name + fileSuffix, "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return name + fileSuffix, "", err
+	case len(content) > maxFile:
+		return name + fileSuffix, "", fmt.Errorf("%s has more than %d bytes", file, maxFile)
+	}
+	value = strings.TrimRight(string(content), "\r\n")
+	if value == "" {
+		return name + fileSuffix, "", fmt.Errorf("%s is empty", file)
+	}
+	return name + fileSuffix, value, nil
 }
 
 func envName(path string) string {

@@ -25,6 +25,7 @@ type Mailroom struct {
 	Conflicts     MailConflicts  `yaml:"conflicts"`
 	BeyondWindow  string         `yaml:"beyond_window"`
 	Title         string         `yaml:"title"`
+	Suggest       string         `yaml:"suggest"`
 	Keep          time.Duration  `yaml:"keep"`
 }
 
@@ -44,6 +45,7 @@ type MailConflicts struct {
 func (c Mailroom) Scheduling(s scheduling.Settings) scheduling.Settings {
 	s.Percent, s.Count = c.Conflicts.Percent, c.Conflicts.Count
 	s.BeyondWindow, s.Title = scheduling.BeyondWindow(c.BeyondWindow), scheduling.TitlePolicy(c.Title)
+	s.Counter = c.Suggest == "counter"
 	s.Guests = c.Senders.Unknown == "guest"
 	for _, domain := range c.Senders.Domains {
 		s.Domains = append(s.Domains, strings.ToLower(domain))
@@ -86,7 +88,7 @@ func (c Mailroom) On() bool { return c.Domain != "" }
 func (c Mailroom) Settings() mailroom.Settings {
 	return mailroom.Settings{
 		Domain: strings.ToLower(c.Domain),
-		Trust:  mailroom.Trust{Network: c.Trust.Mode == "network", Servers: c.Trust.AuthservIDs, Refuse: c.Trust.Unauthenticated == "refuse"},
+		Trust:  mailroom.Trust{Network: c.Trust.Mode == "network", Servers: c.Trust.AuthservIDs, Refuse: c.Trust.Unauthenticated == "refuse", Confirm: c.Trust.Unauthenticated == "confirm"},
 		Limits: mailroom.Limits{Size: int64(c.Limits.Size), Depth: c.Limits.Depth, Parts: c.Limits.Parts, Events: c.Limits.Events},
 	}
 }
@@ -100,7 +102,7 @@ func defaultMailroom() Mailroom {
 		IMAP:    IMAP{Port: 993, TLS: "tls", Mailbox: "INBOX", Done: "Done", Poll: time.Minute},
 		Trust:   MailTrust{Mode: "results", AuthservIDs: []string{}, Unauthenticated: "quarantine"},
 		Limits:  MailroomLimits{Size: 1 << 20, Depth: 20, Parts: 100, Events: 400, PerSender: Rate{Count: 60, Per: time.Hour}},
-		Senders: MailSenders{Domains: []string{}, Unknown: "decline"}, BeyondWindow: "extend", Title: "keep",
+		Senders: MailSenders{Domains: []string{}, Unknown: "decline"}, BeyondWindow: "extend", Title: "keep", Suggest: "text",
 		Keep: 720 * time.Hour,
 	}
 }
@@ -119,7 +121,7 @@ func (c *Mailroom) validate(r *rules) {
 	}
 	c.IMAP.validate(r)
 	r.oneOf("mailroom.trust.mode", c.Trust.Mode, "results", "network")
-	r.oneOf("mailroom.trust.unauthenticated", c.Trust.Unauthenticated, "quarantine", "refuse")
+	r.oneOf("mailroom.trust.unauthenticated", c.Trust.Unauthenticated, "quarantine", "confirm", "refuse")
 	r.check(!c.On() || c.Trust.Mode != "results" || len(c.Trust.AuthservIDs) > 0, "mailroom.trust.authserv_ids",
 		"is empty, so no sender could be trusted: name your mail server as it does in Authentication-Results, or set mailroom.trust.mode to network")
 	for i, id := range c.Trust.AuthservIDs {
@@ -141,6 +143,7 @@ func (c *Mailroom) validate(r *rules) {
 	between("mailroom.conflicts.count", c.Conflicts.Count, 0, 10_000)
 	r.oneOf("mailroom.beyond_window", c.BeyondWindow, "decline", "trim", "extend")
 	r.oneOf("mailroom.title", c.Title, "keep", "organizer", "hide")
+	r.oneOf("mailroom.suggest", c.Suggest, "text", "counter")
 	r.within("mailroom.keep", c.Keep, day, 50*year)
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,7 +24,7 @@ import (
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver", "user.leave", "user.erase"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {
@@ -69,13 +70,25 @@ func (c *Config) validate() []brokenRule {
 	c.Mailroom.validate(&r)
 	c.Topics.validate(&r)
 	c.Limits.validate(&r)
+	for id, p := range c.Auth.OIDC {
+		p.validate(id, &r)
+	}
+	for id, d := range c.Auth.LDAP {
+		_, twice := c.Auth.OIDC[id]
+		r.check(!twice, "auth.ldap."+id, "has the key of a provider of auth.oidc; choose another")
+		d.validate(id, &r)
+	}
+	r.oneOf("auth.second_factor", c.Auth.SecondFactor, "optional", "required", "off")
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)
 	for key, ttl := range map[string]time.Duration{"auth.token_ttl": c.Auth.TokenTTL, "auth.max_token_ttl": c.Auth.MaxTokenTTL} {
 		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", fault.FormatDuration(ttl))
 	}
+	r.oneOf("calendar.organizer", c.Calendar.Organizer, "meeting", "person")
 	r.within("caldav.past", c.CalDAV.Past, day, 10*year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
+	r.within("webhooks.keep", c.Webhooks.Keep, day, 50*year)
+	r.within("meetings.keep", c.Meetings.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.oneOf("log.format", c.Log.Format, "text", "json")
 	return r
@@ -90,6 +103,29 @@ func (c *HTTP) validate(r *rules) {
 	for i, p := range c.TrustedProxies {
 		r.network(fmt.Sprintf("http.trusted_proxies[%d]", i), p)
 	}
+	c.TLS.validate(r, c.BaseURL)
+}
+
+func (t *TLS) validate(r *rules, baseURL string) {
+	const path = "http.tls"
+	if t.RedirectAddr != "" {
+		_, port, err := net.SplitHostPort(t.RedirectAddr)
+		r.check(err == nil && isPort(port, 0), path+".redirect_addr", "is %q; it must be host:port or :port", t.RedirectAddr)
+		r.check(t.Enabled(), path+".redirect_addr", "is set without cert_file and key_file")
+	}
+	switch {
+	case !t.Enabled():
+		return
+	case t.KeyFile == "":
+		r.check(false, path+".key_file", "must name the key of cert_file")
+		return
+	case t.CertFile == "":
+		r.check(false, path+".cert_file", "must name the certificate of key_file")
+		return
+	}
+	_, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	r.check(err == nil, path+".cert_file", "and key_file cannot be used: %v", err)
+	r.check(strings.HasPrefix(baseURL, "https://"), "http.base_url", "is %q; with http.tls.cert_file it must begin with https://", baseURL)
 }
 
 func (c *Database) validate(r *rules) {
@@ -150,6 +186,7 @@ func (c *Booking) validate(r *rules) {
 	r.within("booking.approval.escalate_after", c.Approval.EscalateAfter, 0, year)
 	r.check(c.Approval.EscalateAfter < c.Approval.Timeout, "booking.approval.escalate_after", "is not before the time-out: it must be less than booking.approval.timeout, or 0 for never")
 	r.within("booking.waiting_list.offer", c.WaitingList.Offer, 0, year)
+	r.within("booking.waiting_list.keep", c.WaitingList.Keep, day, 50*year)
 	r.within("booking.limits.max_duration", c.Limits.MaxDuration, time.Minute, year)
 	r.within("booking.limits.max_advance", c.Limits.MaxAdvance, time.Hour, 10*year)
 	r.within("booking.limits.last_change", c.Limits.LastChange, 0, year)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -122,12 +123,32 @@ func outlastsBound(t *testing.T, migrate func(*database.DB, context.Context) err
 	}
 }
 
-// Long statements are run and not compiled, which takes Postgres seconds.
-func TestOpen_compilesNothing(t *testing.T) {
+// Long statements are run and not compiled, which takes Postgres seconds, and by one process.
+func TestOpen_noCompilationNoWorkers(t *testing.T) {
 	t.Parallel()
 	db := open(t, testenv.Postgres(t))
-	var jit string
-	if err := db.Gorm.WithContext(t.Context()).Raw("SHOW jit").Scan(&jit).Error; err != nil || jit != "off" {
-		t.Errorf("jit is %q, %v", jit, err)
+	for setting, want := range map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"} {
+		var got string
+		if err := db.Gorm.WithContext(t.Context()).Raw("SHOW " + setting).Scan(&got).Error; err != nil || got != want {
+			t.Errorf("%s is %q, %v", setting, got, err)
+		}
+	}
+}
+
+// Heavy requests keep their plans, unless the administrator has chosen; work plans as usual.
+func TestOpen_plansOnce(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	mode := func(url string, ctx context.Context) (mode string) {
+		t.Helper()
+		if err := open(t, url).Gorm.WithContext(ctx).Raw("SHOW plan_cache_mode").Scan(&mode).Error; err != nil {
+			t.Fatal(err)
+		}
+		return mode
+	}
+	heavy := database.ForHeavy(t.Context())
+	got := []string{mode(url, heavy), mode(url+"&plan_cache_mode=force_custom_plan", heavy), mode(url, t.Context())}
+	if want := []string{"force_generic_plan", "force_custom_plan", "auto"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -64,7 +64,10 @@ var withoutEffect = []string{"preview-series", "preview-series-update", "plan-co
 // boundToSignIn lists operations with a secret in the request or the response. For these, the
 // caller's credential is part of the encryption key, so that even a guessable Idempotency-Key
 // protects the secret. So only the same sign-in gets the response again.
-var boundToSignIn = []string{"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook"}
+var boundToSignIn = []string{
+	"create-my-token", "create-user-token", "create-door-code", "create-feed", "create-user", "create-webhook",
+	"enroll-second-factor", "confirm-second-factor", "renew-recovery-codes", "disable-second-factor",
+}
 
 // HasEffect reports whether an operation takes part.
 func HasEffect(operation string) bool { return !slices.Contains(withoutEffect, operation) }

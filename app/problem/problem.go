@@ -40,6 +40,7 @@ type Problem struct {
 	State     string            `json:"state,omitempty" doc:"Current state of the resource; only with state_conflict"`
 	Reason    string            `json:"reason,omitempty" doc:"newer_version, different_body or pushed; only with state_conflict, if the state is not the reason"`
 	Version   int64             `json:"version,omitempty" doc:"Current version; only with version_mismatch, newer_version and different_body"`
+	Challenge string            `json:"challenge,omitempty" doc:"Confirms the sign-in together with a code; only with second_factor_required"`
 	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"Faults of the request, at most 100"`
 	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"Times at which the rooms are taken, at most 1,000; only with room_conflict"`
 	Omitted   int               `json:"omitted,omitempty" doc:"Minimum number of errors and conflicts that are not listed"`
@@ -148,7 +149,14 @@ func Of(err error) *Problem {
 		p.Detail, p.RetryAfter = e.Detail, e.RetryAfter
 		return p
 	}
+	if e, ok := errors.AsType[*account.SecondFactorError](err); ok {
+		p := New(http.StatusUnauthorized, "second_factor_required", "A code is required")
+		p.Challenge = e.Challenge
+		return p
+	}
 	switch {
+	case errors.Is(err, account.ErrChallengeInvalid):
+		return New(http.StatusUnauthorized, "unauthorized", "The sign-in took too long; start again")
 	case errors.Is(err, account.ErrWrongCredentials):
 		return New(http.StatusUnauthorized, "unauthorized", "Wrong email or password")
 	case errors.Is(err, account.ErrLinkInvalid):
@@ -162,6 +170,11 @@ func Of(err error) *Problem {
 		return New(http.StatusNotFound, "not_found", "Not found")
 	case errors.Is(err, delayjob.ErrLeaseLost):
 		return New(http.StatusConflict, "lease_lost", "The lease is no longer held")
+	case errors.Is(err, account.ErrDirectoryDown):
+		p := New(http.StatusServiceUnavailable, "directory_unavailable", "The company directory is unavailable")
+		p.Detail = "Passwords of company accounts cannot be checked at the moment. Try again."
+		p.RetryAfter = 5 * time.Second
+		return p
 	case errors.Is(err, events.ErrClosed):
 		return New(http.StatusServiceUnavailable, "unavailable", "The server is shutting down")
 	case database.TimedOut(err):

@@ -278,15 +278,15 @@ func (s *Server) entries(ctx context.Context, c Collection, members []Member) (m
 			continue
 		}
 		if o, ok := ofSeries[id]; ok {
-			e.UID, e.Sequence = o.UID, o.Sequence
+			e.UID, e.Sequence = o.UID, max(e.Sequence, o.Sequence)
 		}
 		entries[Member{SeriesID: id}.key()] = e
 	}
 	return entries, nil
 }
 
-// view returns a meeting as the reader of a calendar sees it. The calendars of rooms show everyone the
-// same, and nothing of private meetings.
+// view returns a meeting as the reader of a calendar sees it. Every reader of a room's calendar sees
+// the same: private meetings are only busy.
 func (s *Server) view(c Collection, m *meeting.Meeting) *meeting.Meeting {
 	if c.RoomID != 0 {
 		return m.View(meeting.Actor{}, nil)
@@ -327,6 +327,9 @@ func (s *Server) seriesEntry(ctx context.Context, c Collection, id int64) (*Entr
 	case len(mine) < len(live) && !slices.ContainsFunc(mine, func(m *meeting.Meeting) bool { return m.OriginalStart.IsZero() }):
 		return &Entry{UID: s.Calendars.UID(0, id), Single: mine, Dates: true, Zone: series.Timezone}, nil
 	}
+	if len(mine) == 1 && len(series.RDates) == 0 && series.Rule.Count() == 1 { // for programs a single event
+		return &Entry{UID: s.Calendars.UID(0, id), Single: mine, Zone: series.Timezone, Sequence: max(series.Version, series.Sequence)}, nil
+	}
 	e := series.View(by, nil).Calendar(mine, s.Now())
 	return &Entry{UID: s.Calendars.UID(0, id), Series: &e, All: mine, Zone: series.Timezone}, nil
 }
@@ -355,7 +358,7 @@ func withExtras(text, ics string) string {
 				continue
 			}
 			for _, l := range old.lines {
-				if !rendered[l.name] {
+				if !rendered[l.name] || declines(l) && !slices.ContainsFunc(ev.lines, func(o line) bool { return o.name == l.name && o.value == l.value }) {
 					ev.lines = append(ev.lines, l)
 				}
 			}
@@ -363,6 +366,7 @@ func withExtras(text, ics string) string {
 			break
 		}
 	}
+	keepDeclined(now, was)
 	return now.String()
 }
 

@@ -11,43 +11,197 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
+	"punctual/meeting/recurrence"
 )
 
-// change makes a meeting or series what the event says. shown is the event as the program knew it: only
-// what differs from it is changed. Somebody else's meeting can only be answered.
-func (u *upload) change(target Member, shown string) error {
+// change makes a meeting or series what the event says, and returns which it is then. shown is the event as
+// the program knew it: only what differs from it is changed. Somebody else's meeting can only be answered.
+func (u *upload) change(target Member, shown string) (Member, error) {
 	before, err := itip.Read(strings.NewReader(shown), limits)
 	if err != nil || len(before.Objects) != 1 {
-		return errors.Join(errors.New("read what was shown"), err)
+		return target, errors.Join(errors.New("read what was shown"), err)
 	}
 	old := before.Objects[0]
+	if err := u.findMailed(old); err != nil {
+		return target, err
+	}
 	entries, err := u.entries(u.ctx(), u.collection(), []Member{target})
 	if err != nil {
-		return err
+		return target, err
 	}
 	e := entries[target.key()]
 	if e == nil {
-		return ErrChanged
+		return target, ErrChanged
 	}
 	ms := e.Single
 	if e.Series != nil {
 		ms = e.All
 	}
 	if ms[0].Organizer.UserID != u.by.ID {
-		return u.respond(target, old, ms)
+		return target, u.respond(target, old, ms)
 	}
-	if (target.SeriesID == 0) != (len(u.object.Head().Rules)+len(u.object.Head().RDates)+len(u.object.Overrides) == 0) {
-		return precondition("allowed-organizer-scheduling-object-change", "a meeting cannot become a series, nor a series a meeting; delete the event and create another")
+	switch booked, err := u.stillBooks(); {
+	case err != nil:
+		return target, err
+	case !booked:
+		return Member{}, u.release(target)
 	}
-	if target.SeriesID == 0 {
-		f, changed := u.differing(old.Head(), u.object.Head())
+	if u.object.Master == nil {
+		return target, precondition("allowed-organizer-scheduling-object-change", "the event must have its first date")
+	}
+	dates, err := u.dates(ms[0].RoomIDs)
+	if err != nil {
+		return target, err
+	}
+	switch {
+	case target.SeriesID != 0:
+		held := ms[0].RoomIDs
+		if e.Series != nil {
+			held = e.Series.Master.RoomIDs
+		}
+		err = u.changeSeries(target.SeriesID, held, dates, old)
+	case dates.Set != nil && len(dates.Set.Dates(2)) > 1:
+		target, err = u.repeat(ms[0], dates, old)
+	default:
+		err = u.changeMeeting(ms[0], old)
+	}
+	if _, refused := refusal(err); refused && u.allDecline() {
+		return Member{}, u.release(target)
+	}
+	return target, err
+}
+
+// stillBooks reports whether the event takes place and invites rooms. A program that knows no attendees would take
+// them out with each change, so that is refused.
+func (u *upload) stillBooks() (bool, error) {
+	if u.object.Head().Cancelled {
+		return false, nil
+	}
+	people := false
+	for _, ev := range u.object.Events() {
+		if len(u.roomsOf(ev)) > 0 {
+			return true, nil
+		}
+		people = people || ev.Organizer.Email != "" || len(ev.Attendees) > 0
+	}
+	if !people {
+		return false, precondition("allowed-organizer-scheduling-object-change", "the event must keep its organizer and rooms; delete it to cancel the meeting")
+	}
+	return false, nil
+}
+
+// allDecline reports whether none of the rooms of the event can be booked.
+func (u *upload) allDecline() bool {
+	return len(u.declined) > 0 && len(without(u.roomsOf(u.object.Head()), u.declined)) == 0
+}
+
+// release cancels what the event booked. The event stays with its user.
+func (u *upload) release(target Member) error {
+	var err error
+	if target.SeriesID != 0 {
+		_, err = u.Meetings.CancelSeries(u.ctx(), u.by, target.SeriesID, nil, meeting.ScopeAll, nil, "")
+	} else {
+		_, err = u.Meetings.Cancel(u.ctx(), u.by, target.MeetingID, nil, "")
+	}
+	return err
+}
+
+func (u *upload) changeMeeting(m *meeting.Meeting, old *itip.Object) (err error) {
+	now := u.object.Head()
+	f, changed := u.differing(old.Head(), now)
+	u.declined, err = u.inRooms(m.RoomIDs, u.roomsOf(now), f.Start != nil, &f, func() error {
 		if !changed {
 			return nil
 		}
-		_, err := u.Meetings.Update(u.ctx(), u.by, target.MeetingID, nil, f)
+		_, err := u.Meetings.Update(u.ctx(), u.by, m.ID, nil, f)
+		return err
+	})
+	return err
+}
+
+// repeat makes a meeting the first date of a series.
+func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object) (Member, error) {
+	target := Member{MeetingID: m.ID}
+	now := u.object.Head()
+	shared, _ := u.differing(old.Head(), now)
+	f := meeting.SeriesFields{Fields: shared}
+	u.recurring(&f, dates)
+	var err error
+	u.declined, err = u.inRooms(m.RoomIDs, u.roomsOf(now), true, &f.Fields, func() error {
+		return u.tolerating(&f, dates, func() error {
+			made, err := u.Meetings.Repeat(u.ctx(), u.by, m.ID, nil, f)
+			if err == nil {
+				target = Member{SeriesID: made.Series.ID}
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return target, err
+	}
+	return target, u.changeDates(target.SeriesID, nil)
+}
+
+// tolerating tries to book a series. As few of its dates may be taken as the settings say: these decline.
+func (u *upload) tolerating(f *meeting.SeriesFields, dates *itip.Dates, try func() error) error {
+	f.OnConflict = meeting.FailOnConflict
+	err := try()
+	taken, ok := errors.AsType[*meeting.SeriesConflictError](err)
+	if !ok || dates.Set == nil || u.Settings().TooMany(len(taken.Dates), len(dates.Set.Dates(recurrence.AllDates))) {
 		return err
 	}
-	return u.changeSeries(target.SeriesID, old)
+	f.OnConflict = meeting.SkipOnConflict
+	if err := try(); err != nil {
+		return err
+	}
+	for _, d := range taken.Dates {
+		u.declineDate(d.OriginalStart, dates.Slot.Duration())
+	}
+	return nil
+}
+
+// inRooms tries a change in the rooms that an event invites, and returns those that decline because they cannot be
+// booked. Rooms that the meeting holds stay booked unless it moves. If no room is left, it returns the reason as well.
+func (u *upload) inRooms(held, invited []int64, moves bool, f *meeting.Fields, try func() error) (declined []int64, err error) {
+	if f.RoomIDs == nil && !moves { // who declined before still does
+		return without(invited, held), try()
+	}
+	if slices.Contains(invited, noRoom) {
+		declined = append(declined, noRoom)
+	}
+	for {
+		rooms := without(invited, declined)
+		if f.RoomIDs = &rooms; sameRooms(rooms, held) {
+			f.RoomIDs = nil
+		}
+		err := try()
+		if err == nil {
+			return declined, nil
+		}
+		refused := slices.DeleteFunc(refusedRooms(err), func(id int64) bool { return !slices.Contains(rooms, id) || !moves && slices.Contains(held, id) })
+		if len(refused) == 0 {
+			return declined, err
+		}
+		replaced := false
+		for _, id := range refused {
+			other, failed := u.insteadOf(id, invited)
+			if failed != nil {
+				return declined, failed
+			}
+			if invited = append(slices.Clone(invited), other...); len(other) == 0 {
+				declined = append(declined, id)
+				continue
+			}
+			invited, replaced = without(invited, []int64{id}), true
+		}
+		if len(without(invited, declined)) == 0 && !replaced {
+			return declined, err
+		}
+	}
+}
+
+func without(ids, others []int64) []int64 {
+	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(others, id) })
 }
 
 // differing are the fields in which an event differs from what it was.
@@ -96,40 +250,63 @@ func (u *upload) roomsOf(e *itip.Event) []int64 {
 }
 
 // changeSeries changes what all dates share, then the dates that differ, and cancels those that are
-// excluded.
-func (u *upload) changeSeries(id int64, old *itip.Object) error {
-	if old.Master == nil || u.object.Master == nil {
-		return precondition("allowed-organizer-scheduling-object-change", "the event must have its rule")
-	}
-	dates, err := u.dates(u.rooms)
-	if err != nil {
-		return err
-	}
-	if dates.Set == nil {
+// excluded. A series that becomes a single event keeps the date at that time.
+func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *itip.Object) (err error) {
+	if old.Master == nil {
 		return precondition("allowed-organizer-scheduling-object-change", "the event must have its rule")
 	}
 	now, was := u.object.Master, old.Master
 	shared, changed := u.differing(was, now)
 	f := meeting.SeriesFields{Fields: shared, OnConflict: meeting.FailOnConflict, Scope: meeting.ScopeAll}
-	if shared.Start != nil {
-		f.Timezone = &dates.Zone
-		f.Start, f.End = new(clock.Parse(dates.Set.Start.Format(clock.WallLayout))), new(clock.Parse(dates.Set.End.Format(clock.WallLayout)))
+	moves := shared.Start != nil || !slices.Equal(now.Rules, was.Rules) || !sameDates(startsOf(now.RDates), startsOf(was.RDates))
+	if moves {
+		u.recurring(&f, dates)
 	}
-	if !slices.Equal(now.Rules, was.Rules) {
-		f.Rule, changed = new(dates.Set.Rule.String()), true
+	u.declined, err = u.inRooms(held, u.roomsOf(now), moves, &f.Fields, func() error {
+		if !changed && !moves {
+			return nil
+		}
+		_, err := u.Meetings.UpdateSeries(u.ctx(), u.by, id, nil, f)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if changed {
-		if _, err := u.Meetings.UpdateSeries(u.ctx(), u.by, id, nil, f); err != nil {
+	if dates.Set == nil {
+		return u.cancelOthers(id, dates.Slot)
+	}
+	if err := u.changeExcluded(id, was, now); err != nil {
+		return err
+	}
+	return u.changeDates(id, old)
+}
+
+// cancelOthers cancels the coming dates of a series but one.
+func (u *upload) cancelOthers(id int64, kept clock.Slot) error {
+	ms, err := u.Store.SeriesMeetings(u.ctx(), id)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		if m.Slot.Start.Equal(kept.Start) || m.Status.Over() || !m.Slot.Start.After(u.Now()) {
+			continue
+		}
+		if _, err := u.Meetings.Cancel(u.ctx(), u.by, m.ID, nil, ""); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// changeExcluded cancels dates that are excluded now, and books those that no longer are.
+func (u *upload) changeExcluded(id int64, was, now *itip.Event) error {
 	ms, err := u.Store.SeriesMeetings(u.ctx(), id)
 	if err != nil {
 		return err
 	}
 	for _, x := range now.ExDates {
 		gone := x.In(time.UTC)
-		if slices.ContainsFunc(was.ExDates, func(y itip.Time) bool { return y.In(time.UTC).Equal(gone) }) {
+		if hasDate(was.ExDates, gone) {
 			continue
 		}
 		for _, m := range ms {
@@ -140,79 +317,161 @@ func (u *upload) changeSeries(id int64, old *itip.Object) error {
 			}
 		}
 	}
-	for _, o := range u.object.Overrides {
-		m := dateOf(ms, o)
-		if m == nil || m.Status.Over() {
+	for _, x := range was.ExDates {
+		at := x.In(time.UTC)
+		if hasDate(now.ExDates, at) || !at.After(u.Now()) || overrideAt(u.object, at) != nil {
 			continue
 		}
-		before := overrideOf(old, o)
-		if before == nil { // it was like the others
-			like := *was
-			like.Start, like.End = itip.Time{Wall: m.Slot.Start, Zone: utcZone}, itip.Time{Wall: m.Slot.End, Zone: utcZone}
-			before = &like
-		}
-		own, differs := u.differing(before, o)
-		if !differs {
-			continue
-		}
-		if _, err := u.Meetings.Update(u.ctx(), u.by, m.ID, nil, own); err != nil {
+		if m, declined, err := u.addDate(id, at); err != nil {
 			return err
+		} else if m == nil && declined {
+			u.declineDate(at, now.End.In(time.UTC).Sub(now.Start.In(time.UTC)))
 		}
 	}
 	return nil
+}
+
+// addDate books a date of the rule that was left out. No meeting: its rooms declined, or the rule does not have it.
+func (u *upload) addDate(id int64, at time.Time) (m *meeting.Meeting, declined bool, err error) {
+	m, err = u.Meetings.AddDate(u.ctx(), u.by, id, nil, new(clock.At(at)), meeting.FailOnConflict)
+	if _, refused := refusal(err); refused {
+		return nil, len(refusedRooms(err)) > 0, nil
+	}
+	return m, false, err
+}
+
+func hasDate(all []itip.Time, at time.Time) bool {
+	return slices.ContainsFunc(all, func(t itip.Time) bool { return t.In(time.UTC).Equal(at) })
+}
+
+func startsOf(ps []itip.Period) []itip.Time {
+	var all []itip.Time
+	for _, p := range ps {
+		all = append(all, p.Start)
+	}
+	return all
+}
+
+func sameDates(a, b []itip.Time) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(t itip.Time) bool { return !hasDate(b, t.In(time.UTC)) })
 }
 
 var utcZone = &itip.Zone{Name: "UTC", Location: time.UTC}
 
-// dateOf returns the meeting that an override is about; nil: none.
-func dateOf(ms []*meeting.Meeting, o *itip.Event) *meeting.Meeting {
+// at returns the event at another time.
+func at(e *itip.Event, slot clock.Slot) *itip.Event {
+	like := *e
+	like.Start, like.End = itip.Time{Wall: slot.Start.UTC(), Zone: utcZone}, itip.Time{Wall: slot.End.UTC(), Zone: utcZone}
+	return &like
+}
+
+// dateOf returns the meeting that an override is about, if possible one that takes place; nil: none.
+func dateOf(ms []*meeting.Meeting, o *itip.Event) (found *meeting.Meeting) {
 	at := o.RecurrenceID.In(time.UTC)
 	for _, m := range ms {
 		if m.OriginalStart.Equal(at) || m.OriginalStart.IsZero() && m.Slot.Start.Equal(at) {
-			return m
+			if found == nil || found.Status.Over() {
+				found = m
+			}
 		}
 	}
-	return nil
+	return found
 }
 
-func overrideOf(o *itip.Object, like *itip.Event) *itip.Event {
+// overrideAt returns what an object says about the date that begins at an instant by its rule; nil: nothing.
+func overrideAt(o *itip.Object, at time.Time) *itip.Event {
+	if o == nil {
+		return nil
+	}
 	for _, x := range o.Overrides {
-		if x.RecurrenceID.In(time.UTC).Equal(like.RecurrenceID.In(time.UTC)) {
+		if x.RecurrenceID.In(time.UTC).Equal(at) {
 			return x
 		}
 	}
 	return nil
 }
 
-// changeDates gives the dates of a new series that differ what is their own.
-func (u *upload) changeDates(id int64, d *itip.Dates) error {
-	if len(d.Differs) == 0 {
+func overrideOf(o *itip.Object, like *itip.Event) *itip.Event {
+	return overrideAt(o, like.RecurrenceID.In(time.UTC))
+}
+
+// changeDates gives the dates of a series that differ what is their own, and those that no longer do what is the
+// series'. old is the event as it was; nil: the series is new.
+func (u *upload) changeDates(id int64, old *itip.Object) error {
+	if len(u.object.Overrides) == 0 && (old == nil || len(old.Overrides) == 0) {
 		return nil
 	}
 	ms, err := u.Store.SeriesMeetings(u.ctx(), id)
 	if err != nil {
 		return err
 	}
-	master := u.object.Head()
-	for _, x := range d.Differs {
-		if x.Event == nil {
+	for _, o := range u.object.Overrides {
+		if err := u.changeDate(id, dateOf(ms, o), overrideOf(old, o), o); err != nil {
+			return err
+		}
+	}
+	if old == nil {
+		return nil
+	}
+	master := u.object.Master
+	for _, o := range old.Overrides {
+		begins := o.RecurrenceID.In(time.UTC)
+		if overrideOf(u.object, o) != nil || hasDate(master.ExDates, begins) || !begins.After(u.Now()) {
 			continue
 		}
-		m := dateOf(ms, x.Event)
-		if m == nil {
-			continue
-		}
-		like := *master
-		like.Start, like.End = itip.Time{Wall: m.Slot.Start, Zone: utcZone}, itip.Time{Wall: m.Slot.End, Zone: utcZone}
-		own, differs := u.differing(&like, x.Event)
-		if !differs {
-			continue
-		}
-		if _, err := u.Meetings.Update(u.ctx(), u.by, m.ID, nil, own); err != nil {
+		usual := at(master, clock.Slot{Start: begins, End: begins.Add(master.End.In(time.UTC).Sub(master.Start.In(time.UTC)))})
+		usual.RecurrenceID = o.RecurrenceID
+		if err := u.changeDate(id, dateOf(ms, o), o, usual); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// changeDate makes a date of a series what an event says. m is its meeting, and before what the event said; nil: there
+// is none. A date that no room can be booked for is cancelled; the user's event keeps it.
+func (u *upload) changeDate(id int64, m *meeting.Meeting, before, o *itip.Event) (err error) {
+	begins := o.RecurrenceID.In(time.UTC)
+	gone := m == nil || m.Status.Over()
+	switch {
+	case o.Cancelled && !gone:
+		_, err = u.Meetings.Cancel(u.ctx(), u.by, m.ID, nil, "")
+		return err
+	case o.Cancelled || gone && !begins.After(u.Now()) || m != nil && m.Status == meeting.Ended:
+		return nil
+	case gone:
+		if before != nil {
+			if f, _ := u.differing(before, o); f.Start == nil && f.RoomIDs == nil {
+				u.decline(o, u.roomsOf(o))
+				return nil
+			}
+		}
+		declined := false
+		if m, declined, err = u.addDate(id, begins); m == nil {
+			if declined {
+				u.decline(o, u.roomsOf(o))
+			}
+			return err
+		}
+		before = nil
+	}
+	if before == nil { // it was like the others
+		before = at(u.object.Master, m.Slot)
+	}
+	f, differs := u.differing(before, o)
+	if !differs {
+		return nil
+	}
+	invited := u.roomsOf(o)
+	declined, err := u.inRooms(m.RoomIDs, invited, f.Start != nil, &f, func() error {
+		_, err := u.Meetings.Update(u.ctx(), u.by, m.ID, nil, f)
+		return err
+	})
+	u.decline(o, declined)
+	if _, refused := refusal(err); refused && len(declined) > 0 && len(without(u.roomsOf(o), declined)) == 0 {
+		_, err = u.Meetings.Cancel(u.ctx(), u.by, m.ID, nil, "")
+	}
+	return err
 }
 
 var responses = map[string]meeting.Response{"ACCEPTED": meeting.Accepted, "DECLINED": meeting.Declined, "TENTATIVE": meeting.Tentative}

@@ -118,7 +118,7 @@ func textMatchOf(e *element) (*textMatch, error) {
 	if t == nil {
 		return nil, nil
 	}
-	m := &textMatch{text: t.text, negate: t.attr["negate-condition"] == "yes"}
+	m := &textMatch{text: string(t.text), negate: t.attr["negate-condition"] == "yes"}
 	switch t.attr["collation"] {
 	case "", "i;ascii-casemap", "i;unicode-casemap":
 	case "i;octet":

@@ -10,7 +10,7 @@ import (
 	"punctual/meeting/clock"
 )
 
-// maxFreeBusy is the longest span of which programs learn the busy times.
+// maxFreeBusy is the longest span that programs can ask about.
 const maxFreeBusy = 366 * 24 * time.Hour
 
 // freeBusy answers with the busy times of a calendar.

@@ -69,18 +69,19 @@ func (r *request) asked(a, organizer, uid line, span clock.Slot) (string, error)
 	recipient := calTag("recipient", href(a.value))
 	var busy []busyTime
 	known := true
-	var err error
-	if id := r.roomOf(a.value); id != 0 {
+	id, err := r.Server.roomOf(a.value), error(nil)
+	if id == 0 {
+		if id, _, err = r.byAddress(a.value); err != nil {
+			return "", err
+		}
+	}
+	if id != 0 {
 		busy, err = r.busyRoom(id, span)
 		if errors.Is(err, meeting.ErrNotFound) {
 			known, err = false, nil
 		}
 	} else {
-		email := a.value
-		if len(email) > 7 && strings.EqualFold(email[:7], "mailto:") {
-			email = email[7:]
-		}
-		busy, err = r.busyUser(email, span)
+		busy, err = r.busyUser(emailOf(a.value), span)
 		known = busy != nil
 	}
 	if err != nil {

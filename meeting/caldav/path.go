@@ -13,6 +13,7 @@ type kind int
 
 const (
 	unknown       kind = iota
+	host               // /, which programs ask that know the name of the server alone
 	root               // /dav/
 	principals         // /dav/principals/, /dav/principals/users/, /dav/principals/rooms/
 	userPrincipal      // /dav/principals/users/1/
@@ -37,7 +38,10 @@ type place struct {
 func parsePath(path string) place {
 	rest, ok := strings.CutPrefix(path, Root)
 	if !ok {
-		if path+"/" == Root {
+		switch path {
+		case "/":
+			return place{kind: host}
+		case strings.TrimSuffix(Root, "/"):
 			return place{kind: root}
 		}
 		return place{}
@@ -101,6 +105,8 @@ func (p place) owner() string {
 // path returns the path of the place, with escapes.
 func (p place) path() string {
 	switch p.kind {
+	case host:
+		return "/"
 	case principals:
 		return Root + "principals/"
 	case userPrincipal, roomPrincipal:

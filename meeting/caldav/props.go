@@ -19,6 +19,8 @@ type node struct {
 	list *listing // of a calendar, read when it is needed
 	etag string   // of an object
 	text string   // of an object, if it was asked for
+
+	chosen map[xml.Name]string // what the user named and colored; nil: not read yet
 }
 
 // property is the name of a property that was asked for.
@@ -129,6 +131,9 @@ func (r *request) nodes(depth int) ([]*node, error) {
 // response is what a multistatus says of a resource.
 func (r *request) response(n *node, ps []property, names bool) (string, error) {
 	var found, missing strings.Builder
+	if err := r.readChosen(n); err != nil {
+		return "", err
+	}
 	for _, p := range ps {
 		content, ok, err := r.property(n, p)
 		switch {
@@ -162,6 +167,9 @@ func statusTag(status int) string {
 
 // property returns the content of a property, XML, or false if the resource does not have it.
 func (r *request) property(n *node, p property) (content string, ok bool, err error) {
+	if content, ok := n.chosen[p.name]; ok {
+		return content, true, nil
+	}
 	switch p.name.Space {
 	case davNS:
 		return r.davProperty(n, p.name.Local)
@@ -387,32 +395,4 @@ func (r *request) token(n *node) (string, bool, error) {
 		n.list = l
 	}
 	return tokenPrefix + strconv.FormatInt(n.list.number, 10), true, nil
-}
-
-// proppatch refuses every change: names and colors are the programs' own.
-func (r *request) proppatch() error {
-	body, err := r.body()
-	if err != nil {
-		return err
-	}
-	if !body.is(davNS, "propertyupdate") {
-		return &davError{status: http.StatusBadRequest, detail: "the body must be DAV:propertyupdate"}
-	}
-	if r.place.kind == object {
-		if _, err := r.object(r.place.name); err != nil {
-			return err
-		}
-	}
-	var props strings.Builder
-	for _, change := range body.kids {
-		if prop := change.kid(davNS, "prop"); prop != nil {
-			for _, k := range prop.kids {
-				props.WriteString(tag(k.name, ""))
-			}
-		}
-	}
-	refused := davTag("propstat", "<d:prop>"+props.String()+"</d:prop>"+statusTag(http.StatusForbidden)+
-		davTag("error", davTag("cannot-modify-protected-property", "")))
-	r.xml(http.StatusMultiStatus, "<d:multistatus"+declarations+">"+davTag("response", href(r.place.path())+refused)+"</d:multistatus>")
-	return nil
 }

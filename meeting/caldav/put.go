@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -9,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
+	"punctual/meeting/recurrence"
 )
 
 // upload is an event that a program stores.
@@ -24,8 +27,14 @@ type upload struct {
 	text   *component // as it is kept, if that is edited
 	edited bool
 	object *itip.Object
-	rooms  []int64 // that it invites and leaves to the server
-	own    bool    // the user organizes it
+	mailed map[string]int64 // rooms by the mail addresses that it invites
+	sites  map[string]int64 // sites by mail addresses that stand for any room
+	rooms  []int64          // that it invites and leaves to the server
+	own    bool             // the user organizes it
+
+	declined   []int64                // rooms of the event that could not be booked
+	declinedOn map[*component][]int64 // those of a date that differs
+	tried      []int64                // rooms that stood for any room of a site
 }
 
 // limits of an event.
@@ -49,14 +58,20 @@ func (r *request) put() error {
 	if err != nil {
 		return err
 	}
+	if err := u.chooseRooms(target); err != nil {
+		return err
+	}
 	switch {
 	case target != (Member{}):
-		err = u.change(target, shown)
-	case u.own && len(u.rooms) > 0 && r.Settings().Schedule:
+		target, err = u.change(target, shown)
+	case u.own && len(u.rooms) > 0 && !u.object.Head().Cancelled && r.Settings().Schedule:
 		target, err = u.book()
 	}
 	if err != nil {
 		return u.refused(err)
+	}
+	if u.own && (target != (Member{}) || len(u.declined) > 0) {
+		u.answerForRooms()
 	}
 	stored.MeetingID, stored.SeriesID, stored.ICS, stored.UpdatedAt = target.MeetingID, target.SeriesID, u.sent, r.Now()
 	if u.edited {
@@ -139,7 +154,9 @@ func (u *upload) read() error {
 	if kind := u.request.sent("Content-Type"); kind != "" && !strings.HasPrefix(strings.ToLower(kind), "text/calendar") {
 		return precondition("supported-calendar-data", "Content-Type: must be text/calendar")
 	}
-	u.sent = string(body)
+	if u.sent = string(body); strings.Contains(u.sent, "\x00") || !utf8.ValidString(u.sent) {
+		return precondition("valid-calendar-data", "must be UTF-8 without null characters")
+	}
 	calendar, err := itip.Read(bytes.NewReader(body), limits)
 	if err != nil {
 		return precondition("valid-calendar-data", err.Error())
@@ -156,6 +173,11 @@ func (u *upload) read() error {
 		return precondition("valid-calendar-object-resource", "METHOD: must not be there")
 	}
 	u.object = calendar.Objects[0]
+	for _, ev := range u.text.kidsNamed("VEVENT") {
+		if uid, _ := ev.first("UID"); len(uid.value) > itip.MaxUID {
+			return precondition("valid-calendar-object-resource", "UID: must have at most "+strconv.Itoa(itip.MaxUID)+" bytes")
+		}
+	}
 	if faults := u.object.Faults(); len(faults) > 0 {
 		return precondition("valid-calendar-data", "line "+strconv.Itoa(faults[0].Line)+": "+faults[0].Message)
 	}
@@ -167,8 +189,18 @@ func (u *upload) read() error {
 			ev.lines, u.edited = append(ev.lines, line{name: "DTSTAMP", value: u.Now().UTC().Format(utcForm)}), true
 		}
 	}
+	if err := u.findMailed(u.object); err != nil {
+		return err
+	}
 	organizer := u.object.Head().Organizer.Email
 	u.own = organizer == "" || strings.EqualFold(organizer, u.by.Email)
+	u.findRooms()
+	return nil
+}
+
+// findRooms notes which rooms the event invites.
+func (u *upload) findRooms() {
+	u.rooms = nil
 	for _, ev := range u.text.kidsNamed("VEVENT") {
 		for i := range ev.lines {
 			if id := u.invites(ev.lines[i]); id != 0 && !slices.Contains(u.rooms, id) {
@@ -176,7 +208,49 @@ func (u *upload) read() error {
 			}
 		}
 	}
+}
+
+// findMailed looks up the rooms whose mail addresses the events invite.
+func (u *upload) findMailed(o *itip.Object) error {
+	if u.mailed == nil {
+		u.mailed, u.sites = map[string]int64{}, map[string]int64{}
+	}
+	for _, e := range o.Events() {
+		for _, a := range e.Attendees {
+			address := emailOf(a.Email)
+			if _, known := u.mailed[address]; known {
+				continue
+			}
+			room, site, err := u.byAddress(address)
+			if err != nil {
+				return err
+			}
+			u.mailed[address] = room
+			if site != 0 {
+				u.sites[address] = site
+			}
+		}
+	}
 	return nil
+}
+
+// byAddress returns the room or the site with a mail address; both are 0 if there is none.
+func (r *request) byAddress(address string) (room, site int64, err error) {
+	local, domain, _ := strings.Cut(emailOf(address), "@")
+	if domain == "" || !strings.EqualFold(domain, r.Settings().Mailroom) {
+		return 0, 0, nil
+	}
+	return r.Store.ByAddress(r.ctx(), local)
+}
+
+// emailOf returns the address of a calendar user in lower case, without mailto.
+func emailOf(address string) string {
+	return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(address)), "mailto:")
+}
+
+// roomOf returns the room with a calendar address or a mail address; 0: none.
+func (u *upload) roomOf(address string) int64 {
+	return cmp.Or(u.Server.roomOf(address), u.mailed[emailOf(address)])
 }
 
 // invites returns the room that an ATTENDEE invites and leaves to the server; 0: none.
@@ -192,8 +266,7 @@ func (s *Server) roomOf(address string) int64 {
 	if p := parsePath(pathOf(address)); p.kind == roomPrincipal {
 		return p.id
 	}
-	address = strings.ToLower(strings.TrimSpace(address))
-	local, ok := strings.CutSuffix(strings.TrimPrefix(address, "mailto:"), "@"+s.Settings().Domain)
+	local, ok := strings.CutSuffix(emailOf(address), "@"+s.Settings().Domain)
 	number, isRoom := strings.CutPrefix(local, "room-")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if !ok || !isRoom || err != nil {
@@ -298,7 +371,38 @@ func refusal(err error) (string, bool) {
 	if e, ok := errors.AsType[*meeting.StateError](err); ok {
 		return e.Error(), true
 	}
+	if e, ok := errors.AsType[*meeting.ForeignError](err); ok {
+		return e.Error(), true
+	}
 	return "", false
+}
+
+// refusedRooms returns the rooms that a refusal is about; nil if it is not about single rooms.
+func refusedRooms(err error) (rooms []int64) {
+	var conflicts []meeting.Occupancy
+	var violations []meeting.Fault
+	if e, ok := errors.AsType[*meeting.ConflictError](err); ok {
+		conflicts = e.Conflicts
+	}
+	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
+		violations = e.Violations
+	}
+	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
+		for _, d := range e.Dates {
+			conflicts, violations = append(conflicts, d.Conflicts...), append(violations, d.Violations...)
+		}
+	}
+	for _, c := range conflicts {
+		rooms = append(rooms, c.RoomID)
+	}
+	for _, v := range violations {
+		if v.Figures.RoomID == 0 {
+			return nil
+		}
+		rooms = append(rooms, v.Figures.RoomID)
+	}
+	slices.Sort(rooms)
+	return slices.Compact(rooms)
 }
 
 // fields of an event are its texts and people, without rooms and the user.
@@ -328,15 +432,18 @@ func (u *upload) dates(rooms []int64) (*itip.Dates, error) {
 	return d, nil
 }
 
-// book books the rooms of a new event. If they cannot be booked, they decline, and the event is kept.
+// book books the rooms of a new event. Those that cannot be booked decline; if none can, the event is
+// kept and books nothing.
 func (u *upload) book() (Member, error) {
-	rooms := u.rooms
-	found, err := u.Store.Rooms(u.ctx(), rooms)
+	found, err := u.Store.Rooms(u.ctx(), u.rooms)
 	if err != nil {
 		return Member{}, err
 	}
-	if len(found) < len(rooms) {
-		u.decline()
+	rooms := slices.DeleteFunc(slices.Clone(u.rooms), func(id int64) bool {
+		return !slices.ContainsFunc(found, func(r *meeting.Room) bool { return r.ID == id })
+	})
+	if len(rooms) == 0 {
+		u.declined = u.rooms
 		return Member{}, nil
 	}
 	dates, err := u.dates(rooms)
@@ -351,29 +458,40 @@ func (u *upload) book() (Member, error) {
 		if dates.Zone != "UTC" {
 			f.Timezone = &dates.Zone
 		}
-		var m *meeting.Meeting
-		if m, err = u.Meetings.Book(u.ctx(), u.by, f.Fields); err == nil {
-			target.MeetingID = m.ID
-		}
 	} else {
 		u.recurring(&f, dates)
-		var made *meeting.SeriesResult
-		if made, err = u.Meetings.BookSeries(u.ctx(), u.by, f); err == nil {
-			target.SeriesID = made.Series.ID
-			err = u.changeDates(target.SeriesID, dates)
-		}
 	}
-	if _, ok := refusal(err); ok && target == (Member{}) {
-		if target, err = u.booked(dates, &f); err == nil && target == (Member{}) {
-			u.decline()
+	declined, err := u.inRooms(nil, rooms, true, &f.Fields, func() error {
+		if dates.Set == nil {
+			m, err := u.Meetings.Book(u.ctx(), u.by, f.Fields)
+			if err == nil {
+				target.MeetingID = m.ID
+			}
+			return err
 		}
+		return u.tolerating(&f, dates, func() error {
+			made, err := u.Meetings.BookSeries(u.ctx(), u.by, f)
+			if err == nil {
+				target.SeriesID = made.Series.ID
+			}
+			return err
+		})
+	})
+	u.declined = append(without(u.rooms, rooms), declined...)
+	switch _, ok := refusal(err); {
+	case ok:
+		target, err = u.booked(dates, *f.Title)
+	case err == nil && target.SeriesID != 0:
+		err = u.changeDates(target.SeriesID, nil)
 	}
 	return target, err
 }
 
 // booked returns what an earlier attempt to store the event booked before it was interrupted: a meeting
-// like it that no event shows.
-func (u *upload) booked(d *itip.Dates, f *meeting.SeriesFields) (Member, error) {
+// like it that no event shows. If there is none, the rooms decline.
+func (u *upload) booked(d *itip.Dates, title string) (Member, error) {
+	u.findRooms()
+	u.declined = u.rooms
 	q := meeting.MeetingQuery{From: d.Slot.Start, To: d.Slot.End, OrganizerID: u.by.ID, Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed}}
 	ms, _, err := u.Meetings.Meetings(u.ctx(), u.by, q, meeting.Page{Limit: 20})
 	if err != nil {
@@ -388,8 +506,9 @@ func (u *upload) booked(d *itip.Dates, f *meeting.SeriesFields) (Member, error) 
 		if m.SeriesID != 0 {
 			like = Member{SeriesID: m.SeriesID}
 		}
-		if m.Slot == d.Slot && m.Title == *f.Title && sameRooms(m.RoomIDs, *f.RoomIDs) && (m.SeriesID != 0) == (d.Set != nil) && stored[like.key()] == nil &&
+		if m.Slot == d.Slot && m.Title == title && len(without(m.RoomIDs, u.rooms)) == 0 && (m.SeriesID != 0) == (d.Set != nil) && stored[like.key()] == nil &&
 			u.Now().Sub(m.CreatedAt) < interrupted {
+			u.declined = without(u.rooms, m.RoomIDs)
 			return like, nil
 		}
 	}
@@ -399,9 +518,14 @@ func (u *upload) booked(d *itip.Dates, f *meeting.SeriesFields) (Member, error) 
 // interrupted is how long ago an attempt to store an event may have been interrupted.
 const interrupted = time.Hour
 
-// recurring sets the rule of a series, its first date and its dates.
+// recurring sets the rule of a series, its first date and its dates. An event that takes place once is a series of one
+// date.
 func (u *upload) recurring(f *meeting.SeriesFields, d *itip.Dates) {
 	set := d.Set
+	if set == nil {
+		zone := clock.ZoneOrUTC(d.Zone)
+		set = &recurrence.Set{Start: clock.Wall(d.Slot.Start, zone), End: clock.Wall(d.Slot.End, zone), Rule: once}
+	}
 	f.Timezone, f.Rule = &d.Zone, new(set.Rule.String())
 	f.Start, f.End = new(clock.Parse(set.Start.Format(clock.WallLayout))), new(clock.Parse(set.End.Format(clock.WallLayout)))
 	ex, extra := make([]clock.Time, len(set.ExDates)), make([]clock.Time, len(set.RDates))
@@ -414,16 +538,4 @@ func (u *upload) recurring(f *meeting.SeriesFields, d *itip.Dates) {
 	f.ExDates, f.RDates = &ex, &extra
 }
 
-// decline notes in the event that its rooms declined.
-func (u *upload) decline() {
-	u.edited = true
-	for _, ev := range u.text.kidsNamed("VEVENT") {
-		for i := range ev.lines {
-			if l := &ev.lines[i]; u.invites(*l) != 0 {
-				l.setParam("PARTSTAT", "DECLINED")
-				l.setParam("SCHEDULE-STATUS", `"2.0"`)
-				l.setParam("RSVP", "")
-			}
-		}
-	}
-}
+var once, _ = recurrence.ParseRule("FREQ=DAILY;COUNT=1")

@@ -155,11 +155,7 @@ func (r *request) query(body *element) error {
 		live = nil
 	}
 	if f.span != nil && len(live) > 0 {
-		span := *f.span
-		if from := r.Now().UTC().Add(-r.Settings().Past).Truncate(24 * time.Hour); span.Start.Before(from) {
-			span.Start = from
-		}
-		members, err := r.Store.Members(r.ctx(), r.collection(), span)
+		members, err := r.Store.Members(r.ctx(), r.collection(), *f.span)
 		if err != nil {
 			return err
 		}
@@ -192,19 +188,21 @@ func (r *request) multiget(body *element) error {
 	if len(names) > maxHrefs {
 		return &davError{status: http.StatusForbidden, condition: "number-of-matches-within-limits", detail: fmt.Sprintf("at most %d addresses", maxHrefs)}
 	}
-	_, live, err := r.contents()
+	places := make([]place, len(names))
+	asked := make([]string, len(names))
+	for i, address := range names {
+		places[i] = parsePath(pathOf(address))
+		asked[i] = places[i].name
+	}
+	byName, err := r.named(asked)
 	if err != nil {
 		return err
-	}
-	byName := make(map[string]Change, len(live))
-	for _, o := range live {
-		byName[o.Name] = o
 	}
 	var found []Change
 	var missing strings.Builder
 	seen := map[string]bool{}
-	for _, address := range names {
-		p := parsePath(pathOf(address))
+	for i, address := range names {
+		p := places[i]
 		o, there := byName[p.name]
 		there = there && p.kind == object && p.room == r.place.room && p.id == r.place.id
 		switch {
@@ -220,7 +218,8 @@ func (r *request) multiget(body *element) error {
 
 // sync reports what changed since a token (RFC 6578).
 func (r *request) sync(body *element) error {
-	l, live, err := r.contents()
+	c := r.collection()
+	l, err := r.list(r.ctx(), c)
 	if err != nil {
 		return err
 	}
@@ -232,29 +231,33 @@ func (r *request) sync(body *element) error {
 			return &davError{status: http.StatusForbidden, condition: "valid-sync-token", detail: "start over without a token"}
 		}
 	}
+	all, err := r.Store.Changes(r.ctx(), c.key(), after)
+	if err != nil {
+		return err
+	}
 	more := davTag("sync-token", tokenPrefix+strconv.FormatInt(l.number, 10))
 	var changed []Change
-	there := map[string]bool{}
-	for _, o := range live {
-		there[o.Name] = true
-		if o.Number > after {
+	var gone []string
+	for _, o := range all {
+		switch {
+		case !o.Gone:
 			changed = append(changed, o)
+		case after > 0:
+			gone = append(gone, o.Name)
 		}
 	}
+	slices.Sort(gone)
+	gone = slices.Compact(gone)
+	there, err := r.live(c, gone) // another object may have the name
+	if err != nil {
+		return err
+	}
 	count := len(changed)
-	if after > 0 {
-		cs, err := r.Store.Changes(r.ctx(), l.of.key(), after)
-		if err != nil {
-			return err
+	for _, name := range gone {
+		if _, ok := there[name]; !ok {
+			more = davTag("response", href(r.place.with(object, name).path())+statusTag(http.StatusNotFound)) + more
+			count++
 		}
-		gone := map[string]bool{}
-		for _, o := range cs {
-			if o.Gone && !there[o.Name] && !gone[o.Name] {
-				gone[o.Name] = true
-				more = davTag("response", href(r.place.with(object, o.Name).path())+statusTag(http.StatusNotFound)) + more
-			}
-		}
-		count += len(gone)
 	}
 	if most, err := strconv.Atoi(body.kid(davNS, "limit").kid(davNS, "nresults").value()); err == nil && count > most {
 		return &davError{status: http.StatusForbidden, condition: "number-of-matches-within-limits"}

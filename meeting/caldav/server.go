@@ -14,6 +14,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 )
 
 // ErrChanged is returned for an object or a calendar that changed meanwhile.
@@ -23,8 +24,14 @@ var ErrChanged = errors.New("changed meanwhile")
 type Settings struct {
 	Schedule bool          // programs leave invitations of rooms to the server
 	Past     time.Duration // how far back calendars reach
-	Domain   string        // of the addresses of rooms
+	Domain   string        // of the calendar addresses of rooms
+	Mailroom string        // domain of the mail addresses of rooms; empty: they have none
+	// TooMany reports whether so many dates of a series are taken that a room declines all of it.
+	TooMany func(taken, of int) bool
 }
+
+// Suggest returns rooms that fit and that by can book for a time within a span, best first.
+type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, length time.Duration, span clock.Slot, limit int) ([]finding.Suggestion, error)
 
 // Server answers the requests of calendar programs. Safe for concurrent use.
 type Server struct {
@@ -32,6 +39,7 @@ type Server struct {
 	Meetings  *meeting.Service
 	Calendars Calendars
 	Busy      func(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error) // by lower-case email, without strangers
+	Suggest   Suggest
 	Settings  func() Settings
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -48,7 +56,7 @@ type request struct {
 
 func (r *request) ctx() context.Context { return r.Request.Context() }
 
-// Serve answers a request of a user below [Root].
+// Serve answers a request of a user below [Root], or a PROPFIND of the path / that asks where that is.
 func (s *Server) Serve(w http.ResponseWriter, req *http.Request, by meeting.Actor) {
 	r := &request{s, w, req, by, parsePath(req.URL.Path)}
 	w.Header().Set("DAV", s.capabilities())
@@ -269,16 +277,38 @@ func matches(header, tag string) bool {
 
 // object returns the record of an object by its name, or [meeting.ErrNotFound].
 func (r *request) object(name string) (*Change, error) {
-	_, live, err := r.contents()
+	found, err := r.named([]string{name})
 	if err != nil {
 		return nil, err
 	}
-	for i := range live {
-		if live[i].Name == name {
-			return &live[i], nil
+	o, ok := found[name]
+	if !ok {
+		return nil, meeting.ErrNotFound
+	}
+	return &o, nil
+}
+
+// named returns the objects of the calendar that have one of the names.
+func (r *request) named(names []string) (map[string]Change, error) {
+	c := r.collection()
+	if _, err := r.list(r.ctx(), c); err != nil {
+		return nil, err
+	}
+	return r.live(c, names)
+}
+
+func (r *request) live(c Collection, names []string) (map[string]Change, error) {
+	all, err := r.Store.ChangesNamed(r.ctx(), c.key(), names)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]Change, len(names))
+	for _, o := range all {
+		if !o.Gone {
+			found[o.Name] = o
 		}
 	}
-	return nil, meeting.ErrNotFound
+	return found, nil
 }
 
 // contents returns all objects of the calendar.

@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"context"
+	"encoding/xml"
 	"strconv"
 	"time"
 
@@ -77,12 +78,15 @@ type Store interface {
 	// State returns a text that changes whenever a member of the collection with an end after from
 	// does. It is much cheaper than Members.
 	State(ctx context.Context, c Collection, from time.Time) (string, error)
-	// Members returns what overlaps a span; a zero end is no bound. Canceled, rejected and released
+	// Members returns what overlaps a span. A zero end is no bound; then events without a meeting are returned however
+	// old they are, because they are nowhere else. Canceled, rejected and released
 	// meetings are left out, and those that the user declined.
 	Members(ctx context.Context, c Collection, span clock.Slot) ([]Member, error)
 	Known(ctx context.Context, collection string) (Known, error)
 	// Changes returns what changed after a number, by number.
 	Changes(ctx context.Context, collection string, after int64) ([]Change, error)
+	// ChangesNamed returns what is recorded of objects with these names.
+	ChangesNamed(ctx context.Context, collection string, names []string) ([]Change, error)
 	// Record notes changes and the state, unless the number of the collection is no longer seen; then
 	// it returns false. The changes have their numbers. It forgets what was gone before forget.
 	Record(ctx context.Context, collection string, seen int64, now Known, cs []Change, at, forget time.Time) (bool, error)
@@ -95,10 +99,18 @@ type Store interface {
 	SaveObject(ctx context.Context, o *Stored) error
 	DeleteObject(ctx context.Context, o *Stored) error
 
+	// Properties returns what a user named and colored, by the name of the property. The values are XML.
+	Properties(ctx context.Context, userID int64, path string) (map[xml.Name]string, error)
+	// SaveProperties sets and removes properties, all or none.
+	SaveProperties(ctx context.Context, userID int64, path string, set map[xml.Name]string, remove []xml.Name) error
+
 	// Origins returns the origins of meetings and series by ID.
 	Origins(ctx context.Context, meetings, series []int64) (ofMeetings, ofSeries map[int64]meeting.Origin, err error)
 	MeetingsByID(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error)
 	Series(ctx context.Context, id int64) (*meeting.Series, error)
 	SeriesMeetings(ctx context.Context, id int64) ([]*meeting.Meeting, error)
 	Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error)
+	// ByAddress returns the room or the site with a mail address, given as its local part in lower
+	// case. Both are 0 if there is none.
+	ByAddress(ctx context.Context, local string) (roomID, siteID int64, err error)
 }

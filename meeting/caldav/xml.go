@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Name spaces of the protocol.
@@ -27,7 +29,7 @@ type element struct {
 	name xml.Name
 	attr map[string]string // without name spaces
 	kids []*element
-	text string
+	text []byte
 }
 
 // readXML reads the XML of a request; nil if there is none. It refuses what no calendar program sends:
@@ -51,6 +53,9 @@ func readXML(r io.Reader) (*element, error) {
 			if elements++; elements > maxElements || len(open) == maxDepth || root != nil && len(open) == 0 {
 				return nil, errors.New("read XML: too many or too deeply nested elements")
 			}
+			if first, _ := utf8.DecodeRuneInString(t.Name.Local); first != '_' && !unicode.IsLetter(first) || strings.Contains(t.Name.Local, ":") {
+				return nil, errors.New("read XML: names of elements must begin with a letter and have at most one colon")
+			}
 			e := &element{name: t.Name, attr: map[string]string{}}
 			for _, a := range t.Attr {
 				e.attr[a.Name.Local] = a.Value
@@ -66,7 +71,8 @@ func readXML(r io.Reader) (*element, error) {
 			open = open[:len(open)-1]
 		case xml.CharData:
 			if len(open) > 0 {
-				open[len(open)-1].text += string(t)
+				e := open[len(open)-1]
+				e.text = append(e.text, t...)
 			}
 		}
 	}
@@ -93,7 +99,19 @@ func (e *element) value() string {
 	if e == nil {
 		return ""
 	}
-	return strings.TrimSpace(e.text)
+	return strings.TrimSpace(string(e.text))
+}
+
+// content returns what an element contains as XML: its children, or its text.
+func (e *element) content() string {
+	if len(e.kids) == 0 {
+		return escape(string(e.text))
+	}
+	var b strings.Builder
+	for _, k := range e.kids {
+		b.WriteString(tag(k.name, k.content()))
+	}
+	return b.String()
 }
 
 var prefixes = map[string]string{davNS: "d", calNS: "c", calendarServerNS: "cs", appleNS: "a"}

@@ -36,7 +36,10 @@ func (m *memory) room(r policy.Room) *meeting.Room {
 	return m.rooms[len(m.rooms)-1]
 }
 
-func (m *memory) ListRooms(context.Context, meeting.RoomQuery, meeting.Page) ([]*meeting.Room, string, error) {
+func (m *memory) ListRooms(_ context.Context, _ meeting.RoomQuery, p meeting.Page) ([]*meeting.Room, string, error) {
+	if p.Limit > 0 && p.Limit < len(m.rooms) {
+		return m.rooms[:p.Limit], "next", nil
+	}
 	return m.rooms, "", nil
 }
 
@@ -69,6 +72,14 @@ func (m *memory) HeldBy(context.Context, int64, []int64, clock.Slot, time.Time) 
 	return m.held, nil
 }
 
+func (m *memory) Booked(context.Context, []int64, clock.Slot, time.Time) (map[int64][]clock.Slot, error) {
+	return m.taken, nil
+}
+
+func (m *memory) ListMeetings(context.Context, meeting.MeetingQuery, meeting.Page) ([]*meeting.Meeting, string, error) {
+	return nil, "", nil
+}
+
 func (m *memory) FindPeople(_ context.Context, q PeopleQuery) ([]meeting.Person, error) {
 	m.people = q
 	return []meeting.Person{{Name: "Ada", Email: "ada@example.org"}}, nil
@@ -79,6 +90,10 @@ type prepared struct{ Meetings }
 
 func (prepared) WithDeputies(_ context.Context, by meeting.Actor) (meeting.Actor, error) {
 	return by, nil
+}
+
+func (prepared) Views(_ context.Context, _ meeting.Actor, ms []*meeting.Meeting, _ time.Time) ([]*meeting.Meeting, error) {
+	return ms, nil
 }
 
 func (prepared) PrepareRooms(_ context.Context, rooms []*meeting.Room, _ time.Time) error {
@@ -170,6 +185,32 @@ func TestAvailability(t *testing.T) {
 	found, _, err := m.service().Availability(t.Context(), ann, AvailabilityQuery{Slot: later, OnlyFree: true}, meeting.Page{})
 	if err != nil || len(found) != 2 {
 		t.Errorf("free ones: %d, %v", len(found), err)
+	}
+}
+
+// Pages about a long span are smaller.
+func TestPages_longSpan(t *testing.T) {
+	m := &memory{}
+	for range longSpanPage + 1 {
+		m.room(policy.Room{Name: "Room"})
+	}
+	page := meeting.Page{Limit: 500}
+	for length, want := range map[time.Duration]int{longSpan: longSpanPage + 1, longSpan + time.Minute: longSpanPage} {
+		span := clock.Slot{Start: at.Add(time.Hour), End: at.Add(time.Hour + length)}
+		found, next, err := m.service().Availability(t.Context(), ann, AvailabilityQuery{Slot: span}, page)
+		if err != nil || len(found) != want || (next != "") != (want == longSpanPage) {
+			t.Errorf("availability of %v: %d rooms, next %q, %v; want %d rooms", length, len(found), next, err, want)
+		}
+		grid, next, err := m.service().Grid(t.Context(), ann, GridQuery{Span: span}, page)
+		if err != nil || len(grid.Rooms) != want || (next != "") != (want == longSpanPage) {
+			t.Errorf("grid of %v: %d rooms, next %q, %v; want %d rooms", length, len(grid.Rooms), next, err, want)
+		}
+	}
+	for days, want := range map[int]int{longDays: longSpanPage + 1, longDays + 1: longSpanPage} {
+		found, next, err := m.service().RoomDays(t.Context(), meeting.RoomQuery{}, 0, at, at.AddDate(0, 0, days), page)
+		if err != nil || len(found) != want || (next != "") != (want == longSpanPage) {
+			t.Errorf("%d days: %d rooms, next %q, %v; want %d rooms", days, len(found), next, err, want)
+		}
 	}
 }
 

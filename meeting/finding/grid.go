@@ -112,8 +112,8 @@ func within(rooms []*meeting.Room, meetings []*meeting.Meeting) []*meeting.Meeti
 	})
 }
 
-// Grid draws rooms over a span of at most 62 days. Rooms come in pages by name; a text, or many
-// meetings, may leave a page with less than its limit. Rooms that were named have one page: if
+// Grid draws rooms over a span of at most 62 days. Rooms come in pages by name; a text, many meetings,
+// or more than a day may leave a page with less than its limit. Rooms that were named have one page: if
 // they hold more than 20,000 meetings in that time, the query is refused.
 func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p meeting.Page) (g *Grid, next string, err error) {
 	if err := q.check(); err != nil {
@@ -122,6 +122,9 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 	var rooms []*meeting.Room
 	var ms []*meeting.Meeting
 	at, most := s.clock(), maxGridPage
+	if q.Span.Duration() > longSpan {
+		p.Limit = min(p.Limit, longSpanPage)
+	}
 	for more := "more"; more != ""; {
 		rooms, next, err = s.gridRooms(ctx, q, p)
 		if err != nil || len(rooms) == 0 {

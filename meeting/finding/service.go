@@ -15,6 +15,13 @@ import (
 // maxSpan is the longest slot of an availability, and the longest span of suggestions.
 const maxSpan = 31 * 24 * time.Hour
 
+// In a long span each room can have many meetings, so pages of rooms are smaller.
+const (
+	longSpan     = 24 * time.Hour
+	longDays     = 7 // of [Service.RoomDays], which returns figures instead of meetings
+	longSpanPage = 200
+)
+
 // How many rooms Suggestions searches at once. Those that fit best are usually enough.
 const (
 	firstBatch = 50
@@ -45,7 +52,8 @@ func NewService(store Store, meetings Meetings, settings func() meeting.Settings
 func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 // Availability reports for each room whether the actor may book it for the whole slot, and if not,
-// why. Rooms are paged by name. A page of free rooms only may hold fewer than its limit.
+// why. Rooms are paged by name. A page may hold fewer than its limit: at most 200 rooms if the slot is
+// longer than a day, and fewer if only free rooms are requested.
 func (s *Service) Availability(ctx context.Context, by meeting.Actor, q AvailabilityQuery, p meeting.Page) (found []Availability, next string, err error) {
 	if err := q.check(); err != nil {
 		return nil, "", err
@@ -53,6 +61,9 @@ func (s *Service) Availability(ctx context.Context, by meeting.Actor, q Availabi
 	a, err := s.searcher(ctx, by, q.Need)
 	if err != nil {
 		return nil, "", err
+	}
+	if q.Slot.Duration() > longSpan {
+		p.Limit = min(p.Limit, longSpanPage)
 	}
 	rooms, next, err := s.store.ListRooms(ctx, q.rooms(), p)
 	if err == nil {

@@ -24,7 +24,7 @@ type sieve struct {
 	open   []interval // without blackouts of the site
 }
 
-// interval is a slot in microseconds since 1970, of which tens of thousands are compared.
+// interval is a slot in microseconds since 1970. A search compares tens of thousands of them.
 type interval struct{ start, end int64 }
 
 func intervalOf(s clock.Slot) interval { return interval{s.Start.UnixMicro(), s.End.UnixMicro()} }

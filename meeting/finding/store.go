@@ -31,8 +31,8 @@ type Store interface {
 	// open.
 	Kinds(ctx context.Context, n Need) ([]*Kind, error)
 	// AllBusy calls each with what [Store.Busy] would return for all rooms: by start, and once or
-	// more for each slot, with the rooms in which it is taken. The list of rooms is valid only during
-	// the call. It costs as much as all that takes place within span.
+	// more for each slot, with the rooms in which it is taken. It costs as much as all that takes
+	// place within span.
 	AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(taken clock.Slot, rooms []int64)) error
 	// HeldBy returns when meetings of the user that hold or held each of the rooms take place
 	// within span, without buffers. These count for the user's quotas.

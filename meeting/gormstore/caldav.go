@@ -3,8 +3,10 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +57,16 @@ type davChangeRow struct {
 
 func (davChangeRow) TableName() string { return "dav_changes" }
 
+type davPropertyRow struct {
+	UserID int64  `gorm:"primaryKey"`
+	Path   string `gorm:"primaryKey"`
+	Space  string `gorm:"primaryKey"`
+	Name   string `gorm:"primaryKey"`
+	Value  string
+}
+
+func (davPropertyRow) TableName() string { return "dav_properties" }
+
 // Meetings of calendars. $1 is the user or room, $2 the user's email, $3 from when and $4 until when, null: no end.
 const (
 	davShown = "m.status IN ('pending', 'confirmed', 'in_progress', 'ended') AND m.ends_at > $3 AND ({postgres: $4::timestamptz}{sqlite: $4} IS NULL OR m.starts_at < $4)"
@@ -72,8 +84,8 @@ const (
 	davMembers = `
 	SELECT CASE WHEN x.series_id IS NULL THEN x.id END, x.series_id, count(*), sum(x.id), sum(x.version), COALESCE(max(s.version), 0)
 	FROM ({of}) AS x LEFT JOIN series s ON s.id = x.series_id GROUP BY 1, 2`
-	// Objects without a meeting. $1 is the user, $2 and $3 the span.
-	davFree = "user_id = ? AND meeting_id IS NULL AND series_id IS NULL AND (ends_at IS NULL OR ends_at > ?)"
+	// Objects without a meeting.
+	davFree = "user_id = ? AND meeting_id IS NULL AND series_id IS NULL"
 )
 
 var (
@@ -104,7 +116,7 @@ func (s *Store) State(ctx context.Context, c caldav.Collection, from time.Time) 
 	var own [3]int64
 	if err == nil && c.RoomID == 0 {
 		err = tx.Model(&davObjectRow{}).Select("count(*), COALESCE(sum(version), 0), COALESCE(sum(id * version), 0)").
-			Where("user_id = ? AND (meeting_id IS NOT NULL OR series_id IS NOT NULL OR ends_at IS NULL OR ends_at > ?)", c.UserID, micro(from)).
+			Where("user_id = ?", c.UserID).
 			Row().Scan(&own[0], &own[1], &own[2])
 	}
 	if err != nil {
@@ -130,9 +142,9 @@ func (s *Store) Members(ctx context.Context, c caldav.Collection, span clock.Slo
 	}, q, davParams(c, span)...)
 	if err == nil && c.RoomID == 0 {
 		var own []davObjectRow
-		free := tx.Select("id", "version").Where(davFree, c.UserID, micro(span.Start))
+		free := tx.Select("id", "version").Where(davFree, c.UserID)
 		if !span.End.IsZero() {
-			free = free.Where("starts_at < ?", micro(span.End))
+			free = free.Where("(ends_at IS NULL OR ends_at > ?) AND starts_at < ?", micro(span.Start), micro(span.End))
 		}
 		err = free.Find(&own).Error
 		for _, o := range own {
@@ -160,6 +172,23 @@ func (s *Store) Known(ctx context.Context, collection string) (caldav.Known, err
 // Changes implements [caldav.Store].
 func (s *Store) Changes(ctx context.Context, collection string, after int64) ([]caldav.Change, error) {
 	rows, err := gorm.G[davChangeRow](s.db).Where("collection = ? AND number > ?", collection, after).Order("number, object").Find(ctx)
+	return changesOf(rows, collection, err)
+}
+
+// ChangesNamed implements [caldav.Store].
+func (s *Store) ChangesNamed(ctx context.Context, collection string, names []string) ([]caldav.Change, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	listed := "name IN (SELECT value FROM json_each(?))" // they may be more than there may be parameters
+	if s.dialect == postgres {
+		listed = "name IN (SELECT jsonb_array_elements_text(CAST(? AS jsonb)))"
+	}
+	rows, err := gorm.G[davChangeRow](s.db).Where("collection = ?", collection).Where(listed, textOf(names)).Find(ctx)
+	return changesOf(rows, collection, err)
+}
+
+func changesOf(rows []davChangeRow, collection string, err error) ([]caldav.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("changes of calendar %s: %w", collection, err)
 	}
@@ -282,6 +311,43 @@ func (s *Store) DeleteObject(ctx context.Context, o *caldav.Stored) error {
 		}
 		return deleted.Error
 	})
+}
+
+// Properties implements [caldav.Store].
+func (s *Store) Properties(ctx context.Context, userID int64, path string) (map[xml.Name]string, error) {
+	rows, err := gorm.G[davPropertyRow](s.db).Where("user_id = ? AND path = ?", userID, path).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("properties of calendar %s: %w", path, err)
+	}
+	ps := make(map[xml.Name]string, len(rows))
+	for _, r := range rows {
+		ps[xml.Name{Space: r.Space, Local: r.Name}] = r.Value
+	}
+	return ps, nil
+}
+
+// SaveProperties implements [caldav.Store].
+func (s *Store) SaveProperties(ctx context.Context, userID int64, path string, set map[xml.Name]string, remove []xml.Name) error {
+	var rows []davPropertyRow
+	for name, value := range set {
+		rows = append(rows, davPropertyRow{userID, path, name.Space, name.Local, value})
+	}
+	slices.SortFunc(rows, func(a, b davPropertyRow) int { return strings.Compare(a.Space+" "+a.Name, b.Space+" "+b.Name) }) // so that two requests lock in one order
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		for _, name := range remove {
+			if err := tx.Delete(&davPropertyRow{}, "user_id = ? AND path = ? AND space = ? AND name = ?", userID, path, name.Space, name.Local).Error; err != nil {
+				return err
+			}
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&rows).Error
+	})
+	if err != nil {
+		return fmt.Errorf("save properties of calendar %s: %w", path, err)
+	}
+	return nil
 }
 
 // Origins implements [caldav.Store].

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"gorm.io/gorm"
 
 	"punctual/meeting"
@@ -73,7 +74,12 @@ func (s *Store) Kinds(ctx context.Context, n finding.Need) ([]*finding.Kind, err
 var takenOfRooms = occupanciesOf("$1", "$2", "$3")
 
 func occupanciesOf(rooms, from, to string) string {
-	return "{postgres: unnest(CAST(" + rooms + " AS bigint[])) AS r(value)}{sqlite: json_each(" + rooms + ") AS r CROSS} JOIN occupancies AS o ON " + ofRoom("r.value", from, to)
+	return eachOf(rooms) + " {sqlite: CROSS} JOIN occupancies AS o ON " + ofRoom("r.value", from, to)
+}
+
+// eachOf is a table of the IDs in a parameter: r.value.
+func eachOf(ids string) string {
+	return "{postgres: unnest(CAST(" + ids + " AS bigint[])) AS r(value)}{sqlite: json_each(" + ids + ") AS r}"
 }
 
 var (
@@ -87,6 +93,9 @@ var (
 		UNION ALL SELECT o.starts_at, o.ends_at, {list o.room_id}
 		FROM (` + longRowsWithin("occupancies", "o.room_id, o.starts_at, o.ends_at, o.lapses_at", "$1", "$2") + `) AS o
 		WHERE ` + unlapsed("$3") + ` GROUP BY o.starts_at, o.ends_at`)
+	getAllStarting = write(`SELECT o.starts_at, o.ends_at, {list o.room_id} FROM occupancies AS o
+		WHERE o.starts_at >= $1 AND o.starts_at < $2 AND ` + unlapsed("$3") + `
+		GROUP BY o.starts_at, o.ends_at`)
 	getHeldBy = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at ` + heldMeetings("$3", "$4", "$5") + `
 		AND +o.room_id {postgres: = ANY ($2::bigint[])}{sqlite: IN (SELECT value FROM json_each($2))}`)  // by meeting, because an index would be searched for each of the rooms
 	getBooked = write(`SELECT o.room_id, m.starts_at, m.ends_at, m.ended_at FROM
@@ -129,31 +138,48 @@ func (m *micros) Scan(v any) error {
 	return nil
 }
 
-// AllBusy reads the rooms of a slot as one text, because tens of thousands of rows take longer.
+// takenSlot is a slot, and the rooms in which it is taken.
+type takenSlot struct {
+	clock.Slot
+	rooms []int64
+}
+
+// AllBusy reads both halves of the span at the same time: on a day on which all rooms are taken, that
+// is most of what a search costs.
 func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(taken clock.Slot, rooms []int64)) error {
-	type group struct {
-		clock.Slot
-		rooms string
-	}
-	var all []group
-	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		var g group
-		err := rows.Scan(&g.Start, &g.End, &g.rooms)
-		all = append(all, g)
+	middle := span.Start.Add(span.End.Sub(span.Start) / 2)
+	halves, ctx := errgroup.WithContext(ctx)
+	var former, latter []takenSlot
+	halves.Go(func() (err error) {
+		former, err = s.takenSlots(ctx, getAllTaken, clock.Slot{Start: span.Start, End: middle}, at)
 		return err
-	}, getAllTaken, micro(span.Start), micro(span.End), micro(at))
-	if err != nil {
+	})
+	halves.Go(func() (err error) {
+		latter, err = s.takenSlots(ctx, getAllStarting, clock.Slot{Start: middle, End: span.End}, at)
+		return err
+	})
+	if err := halves.Wait(); err != nil {
 		return fmt.Errorf("slots of all rooms: %w", err)
 	}
-	slices.SortFunc(all, func(a, b group) int { return a.Start.Compare(b.Start) })
-	var rooms idList
-	for _, g := range all {
-		if err := rooms.Scan(g.rooms); err != nil {
-			return fmt.Errorf("slots of all rooms: %w", err)
+	for _, half := range [][]takenSlot{former, latter} {
+		for _, t := range half {
+			each(t.Slot, t.rooms)
 		}
-		each(g.Slot, rooms)
 	}
 	return nil
+}
+
+// takenSlots returns slots by start. It reads the rooms of each as one text, because tens of thousands
+// of rows take longer.
+func (s *Store) takenSlots(ctx context.Context, q statement, span clock.Slot, at time.Time) (all []takenSlot, err error) {
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
+		var t takenSlot
+		err := rows.Scan(&t.Start, &t.End, (*idList)(&t.rooms))
+		all = append(all, t)
+		return err
+	}, q, micro(span.Start), micro(span.End), micro(at))
+	slices.SortFunc(all, func(a, b takenSlot) int { return a.Start.Compare(b.Start) })
+	return all, err
 }
 
 // idList is the result of {list}: a JSON decoder would take longer.
@@ -164,7 +190,7 @@ func (l *idList) Scan(v any) error {
 	if !ok {
 		return fmt.Errorf("%T instead of a list", v)
 	}
-	*l = (*l)[:0]
+	*l = make(idList, 0, strings.Count(text, ",")+1)
 	for part := range strings.SplitSeq(text, ",") {
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {

@@ -33,12 +33,14 @@ const (
 		   FROM meeting_reminders r WHERE r.meeting_id = m.id)`
 )
 
+// selecting looks up occupancies by meeting. If a room has had some hundred meetings, Postgres would
+// rather read all of its occupancies, from an index that has all columns, unless room_id is an expression.
 func selecting(attendees, reminders, first string) string {
 	return `
-	SELECT ` + meetingColumns + `, u.email, u.name, u.phone, u.locale, u.timezone, ` + approvalColumns + `,
+	SELECT ` + meetingColumns + `, u.email, u.name, u.phone, u.locale, u.timezone, u.calendar_mails, ` + approvalColumns + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
 		   FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id
-		   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id = mr.room_id AND NOT o.held
+		   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id{postgres:  + 0} = mr.room_id AND NOT o.held
 		  WHERE mr.meeting_id = m.id),
 		` + attendees + `,
 		` + reminders + `,
@@ -102,7 +104,7 @@ func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	var o meeting.Person
 	var invited, reminders, inRooms []byte
 	var first *int64
-	to := append(row.fields(), &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone)
+	to := append(row.fields(), &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone, &o.CalendarMails)
 	if err := rows.Scan(append(append(to, approval.fields()...), &inRooms, &invited, &reminders, &first)...); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ type meetingRow struct {
 	OriginalWall     *string
 	TypeID           *int64
 	Origin           meeting.OriginKind
+	ReplyDomain      string
 	Custom           jsonText  `gorm:"column:fields"`
 	CreatedAt        time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt        time.Time `gorm:"autoUpdateTime:false"`
@@ -62,7 +63,7 @@ func newMeetingRow(m *meeting.Meeting) *meetingRow {
 		DecidedBy: reference(m.Approval.DecidedBy), DecisionComment: m.Approval.Comment, DecisionReason: m.Approval.Reason,
 		DefaultReminders: m.DefaultReminders, CheckInOpensAt: optional(m.CheckIn.Opens), NoShowAt: optional(m.CheckIn.Until),
 		CheckedInAt: optional(m.CheckedInAt), StartedAt: optional(m.StartedAt), EndedAt: optional(m.EndedAt), SeriesID: reference(m.SeriesID),
-		OriginalStart: optional(m.OriginalStart), OriginalWall: wallText(m.OriginalWall), TypeID: reference(m.TypeID), Origin: m.Foreign, Custom: valuesText(m.Custom), CreatedAt: micro(m.CreatedAt), UpdatedAt: micro(m.UpdatedAt),
+		OriginalStart: optional(m.OriginalStart), OriginalWall: wallText(m.OriginalWall), TypeID: reference(m.TypeID), Origin: m.Foreign, ReplyDomain: m.ReplyDomain, Custom: valuesText(m.Custom), CreatedAt: micro(m.CreatedAt), UpdatedAt: micro(m.UpdatedAt),
 		Version: 1, ScheduleVersion: 1,
 	}
 }
@@ -70,7 +71,7 @@ func newMeetingRow(m *meeting.Meeting) *meetingRow {
 // meetingColumns are those of fields.
 const meetingColumns = `m.id, m.title, m.description, m.starts_at, m.ends_at, m.timezone, m.shown_start, m.shown_end, m.organizer_id, m.status,
 	m.visibility, m.approval_required, m.approval_deadline, m.decided_at, m.decided_by, m.decision_comment, m.decision_reason, m.default_reminders,
-	m.check_in_opens_at, m.no_show_at, m.checked_in_at, m.started_at, m.ended_at, m.series_id, m.original_start, m.original_wall, m.type_id, m.origin, m.fields,
+	m.check_in_opens_at, m.no_show_at, m.checked_in_at, m.started_at, m.ended_at, m.series_id, m.original_start, m.original_wall, m.type_id, m.origin, m.reply_domain, m.fields,
 	m.created_at, m.updated_at, m.version, m.schedule_version`
 
 // fields are where a query for meetingColumns puts them.
@@ -78,17 +79,17 @@ func (r *meetingRow) fields() []any {
 	return []any{
 		&r.ID, &r.Title, &r.Description, &r.StartsAt, &r.EndsAt, &r.Timezone, &r.ShownStart, &r.ShownEnd, &r.OrganizerID, &r.Status,
 		&r.Visibility, &r.ApprovalRequired, &r.ApprovalDeadline, &r.DecidedAt, &r.DecidedBy, &r.DecisionComment, &r.DecisionReason, &r.DefaultReminders,
-		&r.CheckInOpensAt, &r.NoShowAt, &r.CheckedInAt, &r.StartedAt, &r.EndedAt, &r.SeriesID, &r.OriginalStart, &r.OriginalWall, &r.TypeID, &r.Origin, &r.Custom,
+		&r.CheckInOpensAt, &r.NoShowAt, &r.CheckedInAt, &r.StartedAt, &r.EndedAt, &r.SeriesID, &r.OriginalStart, &r.OriginalWall, &r.TypeID, &r.Origin, &r.ReplyDomain, &r.Custom,
 		&r.CreatedAt, &r.UpdatedAt, &r.Version, &r.ScheduleVersion,
 	}
 }
 
-// values are the parameters $1 to $30 of the statement create.
+// values are the parameters $1 to $31 of the statement create.
 func (r *meetingRow) values() []any {
 	return []any{
 		r.Title, r.Description, r.StartsAt, r.EndsAt, r.Timezone, r.ShownStart, r.ShownEnd, r.OrganizerID, string(r.Status), string(r.Visibility),
 		r.ApprovalRequired, r.ApprovalDeadline, r.DecidedAt, r.DecidedBy, r.DecisionComment, r.DecisionReason, r.DefaultReminders,
-		r.CheckInOpensAt, r.NoShowAt, r.CheckedInAt, r.StartedAt, r.EndedAt, r.SeriesID, r.OriginalStart, r.OriginalWall, r.TypeID, string(r.Origin), r.Custom, r.CreatedAt, r.UpdatedAt,
+		r.CheckInOpensAt, r.NoShowAt, r.CheckedInAt, r.StartedAt, r.EndedAt, r.SeriesID, r.OriginalStart, r.OriginalWall, r.TypeID, string(r.Origin), r.ReplyDomain, r.Custom, r.CreatedAt, r.UpdatedAt,
 	}
 }
 
@@ -97,7 +98,7 @@ func (r *meetingRow) meeting() *meeting.Meeting {
 		ID: r.ID, Title: r.Title, Description: r.Description, Slot: clock.Slot{Start: r.StartsAt, End: r.EndsAt}, Timezone: r.Timezone,
 		Status: r.Status, Visibility: r.Visibility, DefaultReminders: r.DefaultReminders, SeriesID: orZero(r.SeriesID),
 		CheckedInAt: orZero(r.CheckedInAt), StartedAt: orZero(r.StartedAt), EndedAt: orZero(r.EndedAt),
-		OriginalStart: orZero(r.OriginalStart), OriginalWall: wallTime(r.OriginalWall), TypeID: orZero(r.TypeID), Foreign: r.Origin, Custom: valuesOf(r.Custom),
+		OriginalStart: orZero(r.OriginalStart), OriginalWall: wallTime(r.OriginalWall), TypeID: orZero(r.TypeID), Foreign: r.Origin, ReplyDomain: r.ReplyDomain, Custom: valuesOf(r.Custom),
 		Version: r.Version, ScheduleVersion: r.ScheduleVersion, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	m.Organizer.UserID = r.OrganizerID

@@ -19,21 +19,33 @@ import (
 const reportedZone = "CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END"
 
 var (
-	getReportedRooms = write(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALESCE(s.name, ''), ` + reportedZone + `,
+	getReportedRooms = forSite(`SELECT r.id, r.name, COALESCE(r.site_id, 0), COALESCE(s.name, ''), ` + reportedZone + `,
 		r.policy, r.active AND r.deleted_at IS NULL, 0
 	FROM rooms r LEFT JOIN sites s ON s.id = r.site_id
-	WHERE CAST($1 AS bigint) IN (0, r.site_id)
+	WHERE {of site}
 	ORDER BY lower(r.name), r.id`)
 
 	// Rooms that can be booked by what they have in common, and the sites and zones of all rooms. Both are
 	// read from indexes.
-	getReportedAlike = write(`SELECT 0, '', COALESCE(r.site_id, 0), COALESCE(s.name, ''), ` + reportedZone + `,
+	getReportedAlike = forSite(`SELECT 0, '', COALESCE(r.site_id, 0), COALESCE(s.name, ''), ` + reportedZone + `,
 		one.policy, r.bookable, r.n - 1
-	FROM (SELECT site_id, timezone, min(id) AS one, count(*) AS n, true AS bookable FROM rooms WHERE active AND deleted_at IS NULL GROUP BY site_id, timezone, policy_key
-		UNION ALL SELECT site_id, timezone, min(id), 1, false FROM rooms GROUP BY site_id, timezone) AS r
-	JOIN rooms AS one ON one.id = r.one LEFT JOIN sites s ON s.id = r.site_id
-	WHERE CAST($1 AS bigint) IN (0, r.site_id)`)
+	FROM (SELECT site_id, timezone, min(id) AS one, count(*) AS n, true AS bookable FROM rooms r WHERE active AND deleted_at IS NULL AND {of site} GROUP BY site_id, timezone, policy_key
+		UNION ALL SELECT site_id, timezone, min(id), 1, false FROM rooms r WHERE {of site} GROUP BY site_id, timezone) AS r
+	JOIN rooms AS one ON one.id = r.one LEFT JOIN sites s ON s.id = r.site_id`)
 )
+
+// forSite returns a function for a statement about the rooms r of a site ($1), or of all (0). These are
+// two statements, so that an index finds the rooms of a site.
+func forSite(text string) func(siteID int64) statement {
+	one := write(strings.ReplaceAll(text, "{of site}", "r.site_id = $1"))
+	all := write(strings.ReplaceAll(text, "{of site}", "CAST($1 AS bigint) = 0"))
+	return func(siteID int64) statement {
+		if siteID != 0 {
+			return one
+		}
+		return all
+	}
+}
 
 // ReportedRooms decodes each policy once: many rooms have the same.
 func (s *Store) ReportedRooms(ctx context.Context, siteID int64, each bool) ([]report.Room, error) {
@@ -59,7 +71,7 @@ func (s *Store) ReportedRooms(ctx context.Context, siteID int64, each bool) ([]r
 		r.Policy = policies[stored]
 		rooms = append(rooms, r)
 		return nil
-	}, get, siteID)
+	}, get(siteID), siteID)
 	if err != nil {
 		return nil, fmt.Errorf("rooms to report on: %w", err)
 	}
@@ -73,7 +85,7 @@ const reportedColumns = "o.id, o.status, o.visibility, o.starts_at, o.ends_at, o
 var (
 	reportedMeetings = rowsWithin("meetings", reportedColumns, "$1", "$2")
 	reportedOfSite   = "SELECT " + reportedColumns + " FROM meetings AS o WHERE " + touches("o", "$1", "$2") + `
-	AND o.id {postgres: = ANY (ARRAY(}{sqlite: IN (SELECT id FROM (}` + heldOrNot("rooms AS r {sqlite: CROSS} JOIN occupancies AS o ON r.site_id = $4 AND "+ofRoom("r.id", "$1", "$2"), "$1", "$2") + `
+	AND o.id {postgres: = ANY (ARRAY(}{sqlite: IN (SELECT id FROM (}` + heldOrNot("(SELECT id FROM rooms WHERE site_id = $4) AS r", "r.id", "$1", "$2") + `
 	UNION ALL SELECT m.id FROM meetings m WHERE m.status IN ('cancelled', 'rejected', 'released') AND ` + recent("m", "$1", "$2") + "))"
 )
 
@@ -119,10 +131,18 @@ var (
 	usedOfSite = usedIn(reportedOfSite, "r.site_id = $4")
 )
 
-// usedRooms reads the meetings of a span, as they are at an instant, of a site or of all (0).
+var getAnyMeeting = write("SELECT EXISTS (" + rowsWithin("meetings", "1", "$1", "$2") + ")")
+
+// usedRooms reads the meetings of a span, as they are at an instant, of a site or of all (0). If nobody has
+// booked anything then, such as in a year from now, it does not look at each room.
 func (s *Store) usedRooms(tx *gorm.DB, span clock.Slot, siteID int64, at time.Time, each func(*usedRoom)) error {
 	get, args := usedOfAll, []any{micro(span.Start), micro(span.End), micro(at)}
 	if siteID != 0 {
+		found := false
+		err := s.query(tx, func(rows *sql.Rows) error { return rows.Scan(&found) }, getAnyMeeting, args[:2]...)
+		if err != nil || !found {
+			return err
+		}
 		get, args = usedOfSite, append(args, siteID)
 	}
 	return s.query(tx, func(rows *sql.Rows) error {

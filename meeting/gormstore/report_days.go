@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -26,6 +27,7 @@ type reportDayRow struct {
 	ValidUntil time.Time // it holds before
 	Hours      []byte    // see appendSums
 	Rooms      []byte
+	Final      bool // its meetings were deleted
 }
 
 func (reportDayRow) TableName() string { return "report_days" }
@@ -64,9 +66,8 @@ func inForceIn(p place, inForce string) place {
 	return p
 }
 
-var getPlaces = write(`SELECT COALESCE(r.site_id, 0), CASE WHEN r.timezone <> '' THEN r.timezone ELSE COALESCE(s.timezone, '') END
-	FROM (SELECT DISTINCT site_id, timezone FROM rooms) AS r LEFT JOIN sites s ON s.id = r.site_id
-	WHERE CAST($1 AS bigint) IN (0, r.site_id)`)
+var getPlaces = forSite(`SELECT COALESCE(r.site_id, 0), ` + reportedZone + `
+	FROM (SELECT DISTINCT site_id, timezone FROM rooms AS r WHERE {of site}) AS r LEFT JOIN sites s ON s.id = r.site_id`)
 
 // placeDays are the days that a span touches in the zones of rooms, of a site or of all (0); inForce is
 // the zone of rooms for which none is named.
@@ -94,7 +95,7 @@ func (s *Store) placeDays(tx *gorm.DB, siteID int64, inForce string, span clock.
 			days = append(days, &placeDay{place: p, zoneDay: d})
 		}
 		return nil
-	}, getPlaces, siteID)
+	}, getPlaces(siteID), siteID)
 	return days, err
 }
 
@@ -106,7 +107,8 @@ var getMarks = write(`SELECT COALESCE(k.site_id, r.site_id, 0), k.starts_at, k.e
 // maxMarks is how many marks a report looks at. If there are more, it reads no stored days.
 const maxMarks = 1000
 
-// storedDays are the days within a span that hold at an instant, of a site or of all (0).
+// storedDays are the days within a span that hold at an instant, of a site or of all (0). Final days
+// hold whatever has changed since.
 func (s *Store) storedDays(tx *gorm.DB, q report.Query, at time.Time) (map[place]map[micros]*reportDayRow, error) {
 	marks := map[int64][]interval{} // by site
 	n := 0
@@ -118,17 +120,20 @@ func (s *Store) storedDays(tx *gorm.DB, q report.Query, at time.Time) (map[place
 		n++
 		return err
 	}, getMarks, micro(q.Span.Start.AddDate(0, 0, -2)), micro(q.Span.End.AddDate(0, 0, 2))) // whole days
-	if err != nil || n > maxMarks {
+	if err != nil {
 		return nil, err
 	}
 	sums := "hours"
 	if q.Group == report.ByRoom {
 		sums = "rooms"
 	}
-	db := tx.Select("starts_at", "site_id", "zone", "ends_at", sums).
+	db := tx.Select("starts_at", "site_id", "zone", "ends_at", "final", sums).
 		Where("starts_at > ? AND starts_at < ? AND valid_from <= ? AND valid_until > ?", micro(q.Span.Start.AddDate(0, 0, -2)), micro(q.Span.End), micro(at), micro(at))
 	if q.SiteID != 0 {
 		db = db.Where("site_id = ?", q.SiteID)
+	}
+	if n > maxMarks {
+		db = db.Where("final")
 	}
 	var rows []*reportDayRow
 	if err := db.Find(&rows).Error; err != nil {
@@ -137,7 +142,7 @@ func (s *Store) storedDays(tx *gorm.DB, q report.Query, at time.Time) (map[place
 	found := map[place]map[micros]*reportDayRow{}
 	for _, r := range rows {
 		day := intervalOf(clock.Slot{Start: r.StartsAt, End: r.EndsAt})
-		if slices.ContainsFunc(marks[r.SiteID], func(m interval) bool { return m.from < day.to && day.from < m.to }) {
+		if !r.Final && slices.ContainsFunc(marks[r.SiteID], func(m interval) bool { return m.from < day.to && day.from < m.to }) {
 			continue
 		}
 		p := place{r.SiteID, r.Zone}
@@ -149,8 +154,32 @@ func (s *Store) storedDays(tx *gorm.DB, q report.Query, at time.Time) (map[place
 	return found, nil
 }
 
+// formerDays are the final days of a span among those that are stored, of places that have no rooms now.
+func formerDays(stored map[place]map[micros]*reportDayRow, days []*placeDay, span interval) (former []*placeDay) {
+	known := map[place]bool{}
+	for _, d := range days {
+		known[d.place] = true
+	}
+	for p, of := range stored {
+		for _, r := range of {
+			if d := r.day(p); r.Final && !known[p] && span.from < d.to {
+				former = append(former, d)
+			}
+		}
+	}
+	return former
+}
+
+// day is the day of a stored row.
+func (r *reportDayRow) day(p place) *placeDay {
+	loc := clock.ZoneOrUTC(strings.TrimPrefix(p.zone, inForceMark))
+	return &placeDay{p, &zoneDay{
+		interval: intervalOf(clock.Slot{Start: r.StartsAt, End: r.EndsAt}), Date: r.StartsAt.In(loc).Format(time.DateOnly), loc: loc,
+	}}
+}
+
 func (s *Store) RoomUse(ctx context.Context, q report.Query, at time.Time) ([]report.RoomUse, error) {
-	r := &useReport{Query: q, span: intervalOf(q.Span), sums: map[useKey]*sums{}}
+	r := &useReport{Query: q, span: intervalOf(q.Span), sums: map[string]map[int64]*sums{}}
 	err := s.snapshot(ctx, true, func(tx *gorm.DB) error {
 		days, err := s.placeDays(tx, q.SiteID, q.Zone, q.Span)
 		if err != nil {
@@ -160,6 +189,7 @@ func (s *Store) RoomUse(ctx context.Context, q report.Query, at time.Time) ([]re
 		if err != nil {
 			return err
 		}
+		days = append(days, formerDays(stored, days, r.span)...)
 		var others []*placeDay
 		for _, d := range days {
 			if row := stored[d.place][d.from]; row != nil && micros(row.EndsAt.UnixMicro()) == d.to {
@@ -184,20 +214,35 @@ func (s *Store) RoomUse(ctx context.Context, q report.Query, at time.Time) ([]re
 // of an organization with twenty.
 const fewSites = 4
 
-// datesOneByOne is up to how many dates are read one by one. Many, such as those after the last meeting,
-// are read at once.
-const datesOneByOne = 40
+// runDates is how many successive dates are read at once. Each of their meetings is compared with each
+// of them.
+const runDates = 31
+
+// runs splits days into groups that have no gaps, so that nothing between two of them is read.
+func runs(days []*placeDay) (all [][]*placeDay) {
+	byDate := func(a, b *placeDay) int { return cmp.Compare(a.Date, b.Date) }
+	var run []*placeDay
+	var to micros
+	dates := 0
+	for _, d := range slices.SortedStableFunc(slices.Values(days), byDate) {
+		isNext := len(run) > 0 && d.Date != run[len(run)-1].Date
+		if len(run) > 0 && (d.from > to || isNext && dates == runDates) {
+			all, run, dates = append(all, run), nil, 0
+		}
+		if len(run) == 0 || isNext {
+			dates++
+		}
+		run, to = append(run, d), max(to, d.to)
+	}
+	if len(run) > 0 {
+		all = append(all, run)
+	}
+	return all
+}
 
 // addUp reads the meetings of days within a span, as they are at an instant.
 func (s *Store) addUp(tx *gorm.DB, days []*placeDay, span interval, inForce string, at time.Time, each func(*placeDay, *dayUse)) error {
-	byDate := map[string][]*placeDay{}
-	for _, d := range days {
-		byDate[d.Date] = append(byDate[d.Date], d)
-	}
-	if len(byDate) > datesOneByOne {
-		byDate = map[string][]*placeDay{"": days}
-	}
-	for _, of := range byDate {
+	for _, of := range runs(days) {
 		whole := interval{forever, 0}
 		uses := map[place][]*dayUse{}
 		all := make([]*dayUse, 0, len(of)) // as of
@@ -257,22 +302,23 @@ var (
 		FROM report_marks k LEFT JOIN rooms r ON r.id = k.room_id ORDER BY k.id LIMIT ` + fmt.Sprint(marksAtOnce))
 	deleteMarkedDays = write(`DELETE FROM report_days WHERE (starts_at, site_id, zone) IN (SELECT d.starts_at, d.site_id, d.zone
 		FROM {rows $1: site_id bigint, from_at timestamptz, to_at timestamptz} {sqlite: CROSS} JOIN report_days d
-		ON d.starts_at > x.from_at - {postgres: interval '2 days'}{sqlite: 172800000000} AND d.starts_at < x.to_at AND d.ends_at > x.from_at AND d.site_id = x.site_id)`)
+		ON d.starts_at > x.from_at - {postgres: interval '2 days'}{sqlite: 172800000000} AND d.starts_at < x.to_at AND d.ends_at > x.from_at AND d.site_id = x.site_id AND NOT d.final)`)
 	deleteMarks    = write(`DELETE FROM report_marks WHERE id IN ({postgres: SELECT unnest(CAST($1 AS bigint[]))}{sqlite: SELECT value FROM json_each($1)})`)
-	getMeetingSpan = write(`SELECT min(starts_at), max(starts_at) FROM meetings`)
+	getMeetingSpan = write(`SELECT (SELECT min(starts_at) FROM meetings), (SELECT max(starts_at) FROM meetings)`) // SQLite reads the whole index for both at once
 	lockReportDays = write(`{postgres: LOCK TABLE report_days IN SHARE ROW EXCLUSIVE MODE}{sqlite: SELECT 1}`)
 )
 
-// AddUpDays first removes days that marks touch, with the marks, and then adds up days that are missing.
+// AddUpDays first removes days that marks touch, with the marks, and then adds up days that are missing. If
+// it removed none it looks for missing days only if all is set, because that reads the keys of all days.
 // It sees the database as of one instant. A change that it does not see yet leaves a mark that it does
 // not remove. The lock makes sure that it sees all days that others have added up.
-func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time) (more bool, err error) {
+func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time, all bool) (more bool, err error) {
 	err = s.snapshot(ctx, false, func(tx *gorm.DB) error {
 		if _, err := s.exec(tx, lockReportDays); err != nil { // before the first look at a table: the snapshot is taken then
 			return err
 		}
 		n, err := s.removeMarked(tx)
-		if more = n == marksAtOnce; err != nil || more {
+		if more = n == marksAtOnce; err != nil || more || n == 0 && !all {
 			return err
 		}
 		more, err = s.addMissing(tx, zone, at)

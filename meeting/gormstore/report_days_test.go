@@ -254,7 +254,7 @@ func (f *fixture) addUpDays(zone string, at time.Time) {
 	f.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = f.store.AddUpDays(f.Context(), zone, at); err != nil {
+		if more, err = f.store.AddUpDays(f.Context(), zone, at, true); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -309,7 +309,7 @@ func TestReports_whileMeetingsChange(t *testing.T) {
 		errs := together(6, func(i int) error {
 			for n := range 12 {
 				if i >= len(ms) {
-					if _, err := f.store.AddUpDays(t.Context(), "UTC", now); err != nil {
+					if _, err := f.store.AddUpDays(t.Context(), "UTC", now, true); err != nil {
 						return err
 					}
 					continue

@@ -204,20 +204,21 @@ func (d *dayUse) add(m *usedRoom, at micros) {
 type useReport struct {
 	report.Query
 	span interval
-	sums map[useKey]*sums
-}
-
-type useKey struct {
-	id  int64
-	day string
+	sums map[string]map[int64]*sums // by day or hour, and by room or site
 }
 
 func (r *useReport) at(id int64, day string) *sums {
-	k := useKey{id, day}
-	if r.sums[k] == nil {
-		r.sums[k] = &sums{}
+	of := r.sums[day]
+	if of == nil {
+		of = map[int64]*sums{}
+		r.sums[day] = of
 	}
-	return r.sums[k]
+	sum := of[id]
+	if sum == nil {
+		sum = &sums{}
+		of[id] = sum
+	}
+	return sum
 }
 
 // addRoom adds what a room was used in a part of the span.
@@ -278,9 +279,11 @@ func (r *useReport) addStored(d *placeDay, part interval, stored *reportDayRow) 
 }
 
 func (r *useReport) all() []report.RoomUse {
-	found := make([]report.RoomUse, 0, len(r.sums))
-	for k, s := range r.sums {
-		found = append(found, s.use(k.id, k.day, r.Private))
+	found := []report.RoomUse{}
+	for day, of := range r.sums {
+		for id, s := range of {
+			found = append(found, s.use(id, day, r.Private))
+		}
 	}
 	return found
 }
@@ -295,25 +298,26 @@ func appendSums(b []byte, key int64, s *sums) []byte {
 	return b
 }
 
+// eachSum calls f with each of them. The sums are only valid until f returns.
 func eachSum(b []byte, f func(key int64, s *sums)) error {
-	next := func() (n int64) {
-		n, size := binary.Varint(b)
-		if size <= 0 {
-			b = nil
-			return 0
-		}
-		b = b[size:]
-		return n
-	}
+	var s sums
 	for len(b) > 0 {
-		var s sums
-		key := next()
+		key, size := binary.Varint(b)
 		for i := range s {
-			if len(b) == 0 {
+			if size <= 0 || size >= len(b) {
 				return errors.New("the stored sums of a day end early")
 			}
-			s[i] = next()
+			b, size = b[size:], 1
+			if n := int64(b[0]); n < 0x80 { // as most are; a report of a year reads a million
+				s[i] = n>>1 ^ -(n & 1)
+			} else {
+				s[i], size = binary.Varint(b)
+			}
 		}
+		if size <= 0 {
+			return errors.New("the stored sums of a day end early")
+		}
+		b = b[size:]
 		f(key, &s)
 	}
 	return nil

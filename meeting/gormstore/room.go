@@ -32,6 +32,7 @@ type roomRow struct {
 	Policy                       policyJSON  `gorm:"serializer:json"`
 	CheckIn                      checkInJSON `gorm:"serializer:json"`
 	Address                      string
+	Photo                        string
 	DeletedAt                    *time.Time
 	Closures                     int64 `gorm:"->"` // raised by statements alone
 	Version                      int64
@@ -64,28 +65,56 @@ type approverPart struct {
 var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
-	rooms.features, rooms.policy, rooms.check_in, rooms.address,
+	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.photo,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
-// scan reads a row of fullRoomColumns. Every booking and every search reads rooms, and gorm takes
-// several times as long for so many columns.
-func (z *fullRoom) scan(rows *sql.Rows) error {
+// roomReader reads rows of fullRoomColumns. Every booking and every search reads rooms, and gorm
+// takes several times as long for so many columns.
+type roomReader struct {
+	features  decoded[[]string]
+	policies  decoded[policyJSON]
+	checkIns  decoded[checkInJSON]
+	approvers decoded[[]approverPart]
+}
+
+func (d *roomReader) read(rows *sql.Rows) (*meeting.Room, error) {
+	var z fullRoom
 	r := &z.Row
 	var features, policy, checkIn, approvers sql.RawBytes
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
 		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
-		&features, &policy, &checkIn, &r.Address, &approvers)
+		&features, &policy, &checkIn, &r.Address, &r.Photo, &approvers)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = cmp.Or(json.Unmarshal(features, &r.Features), json.Unmarshal(policy, &r.Policy), json.Unmarshal(checkIn, &r.CheckIn))
-	if err == nil && approvers != nil {
-		err = json.Unmarshal(approvers, &z.Approvers)
-	}
+	err = cmp.Or(d.features.into(&r.Features, features), d.policies.into(&r.Policy, policy), d.checkIns.into(&r.CheckIn, checkIn),
+		d.approvers.into(&z.Approvers, approvers))
 	if err != nil {
-		return fmt.Errorf("room %d: %w", r.ID, err)
+		return nil, fmt.Errorf("room %d: %w", r.ID, err)
 	}
+	return z.room(), nil
+}
+
+// decoded holds values by their JSON, because many rooms have the same rules and decoding them takes
+// longer than reading them. Values with equal JSON share their slices, which must not be modified.
+type decoded[T any] map[string]T
+
+func (d *decoded[T]) into(v *T, text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	known, ok := (*d)[string(text)]
+	if !ok {
+		if err := json.Unmarshal(text, &known); err != nil {
+			return err
+		}
+		if *d == nil {
+			*d = decoded[T]{}
+		}
+		(*d)[string(text)] = known
+	}
+	*v = known
 	return nil
 }
 
@@ -133,7 +162,7 @@ type checkInJSON struct {
 func newRoomRow(r *meeting.Room) *roomRow {
 	p := r.Policy
 	row := &roomRow{
-		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active, Address: r.Address,
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active, Address: r.Address, Photo: r.Photo,
 		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
 		ApprovalOnTimeout: string(r.Approval.OnTimeout), ApprovalEscalateAfterSeconds: int64(r.Approval.EscalateAfter / time.Second),
 		Policy: policyJSON{
@@ -160,7 +189,7 @@ func (z *fullRoom) room() *meeting.Room {
 	r := &z.Row
 	room := &meeting.Room{
 		Room:  policy.Room{ID: r.ID, Name: r.Name, Zone: z.Zone, Capacity: r.Capacity, Active: r.Active, Policy: r.Policy.policy()},
-		Floor: r.Floor, Timezone: r.Timezone, Address: r.Address,
+		Floor: r.Floor, Timezone: r.Timezone, Address: r.Address, Photo: r.Photo,
 		Approval: meeting.RoomApproval{
 			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
 			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,
@@ -352,11 +381,14 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := tx.Where("room_id = ?", id).Delete(&blackoutRow{}).Error; err != nil {
 			return err
 		}
+		if err := tx.Delete(&roomPhotoRow{RoomID: id}).Error; err != nil {
+			return err
+		}
 		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
 			return err
 		}
 		err = tx.Model(&roomRow{ID: id}).Updates(map[string]any{
-			"address": "", "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
+			"address": "", "photo": "", "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
 		}).Error
 		if err != nil {
 			return err
@@ -495,12 +527,13 @@ func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meetin
 	}
 	defer rows.Close()
 	rooms := []*meeting.Room{}
+	var reader roomReader
 	for rows.Next() {
-		var z fullRoom
-		if err := z.scan(rows); err != nil {
+		room, err := reader.read(rows)
+		if err != nil {
 			return nil, err
 		}
-		rooms = append(rooms, z.room())
+		rooms = append(rooms, room)
 	}
 	return rooms, rows.Err()
 }

@@ -3,10 +3,14 @@ package gormstore_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"punctual/meeting"
+	"punctual/meeting/gormstore"
 	"punctual/meeting/policy"
 )
 
@@ -216,3 +220,48 @@ func TestSites(t *testing.T) {
 
 func anyRoom(*meeting.Room) error { return nil }
 func anySite(*meeting.Site) error { return nil }
+
+// The rooms of a site are read in the order of their names, without those of other sites and without
+// sorting.
+func TestListRooms_ofASite(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		here, there := &meeting.Site{Name: "Last", CreatedAt: now, UpdatedAt: now}, &meeting.Site{Name: "First", CreatedAt: now, UpdatedAt: now}
+		for _, s := range []*meeting.Site{here, there} {
+			if err := f.store.CreateSite(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			f.sql(`INSERT INTO rooms (name, site_id, features, policy, created_at, updated_at)
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+				SELECT CAST(? AS text) || i, ?, '[]', '{}', CAST(? AS timestamptz), CAST(? AS timestamptz) FROM n`, s.Name, s.ID, now, now)
+		}
+		if f.db.Dialect == "postgres" {
+			f.sql("ANALYZE rooms")
+		}
+		err := f.db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			if f.db.Dialect == "postgres" { // as with a large site
+				if err := tx.Exec("SET LOCAL enable_sort = off").Error; err != nil {
+					return err
+				}
+			}
+			queries := &recorder{tx.Statement.ConnPool, map[string][]any{}}
+			recorded := tx.Session(&gorm.Session{NewDB: true, Context: t.Context()})
+			recorded.Statement.ConnPool = queries
+			before := f.rowsRead(tx)
+			rooms, _, err := gormstore.New(recorded, outbox{}).ListRooms(t.Context(), meeting.RoomQuery{SiteID: here.ID}, meeting.Page{Limit: 100})
+			if read := f.rowsRead(tx) - before; err != nil || len(rooms) != 100 || read > 500 {
+				t.Errorf("%d rooms, %d rows read, %v", len(rooms), read, err)
+			}
+			if f.db.Dialect == "sqlite" {
+				for q, args := range queries.args {
+					if plan := f.plan(tx, q, args); strings.Contains(plan, "B-TREE FOR ORDER BY") {
+						t.Errorf("sorted:\n%s", plan)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}

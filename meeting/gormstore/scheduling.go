@@ -51,6 +51,19 @@ type calendarChangeRow struct {
 
 func (calendarChangeRow) TableName() string { return "calendar_changes" }
 
+type calendarReplyRow struct {
+	ID           int64
+	MeetingID    *int64
+	SeriesID     *int64
+	UID          string `gorm:"column:uid"`
+	RecurrenceID string
+	Email        string
+	Sequence     int64
+	Dtstamp      *time.Time
+}
+
+func (calendarReplyRow) TableName() string { return "calendar_replies" }
+
 // eventLocks limits how many events a process works on at once on Postgres. Each holds a connection for
 // its lock and needs another one for its work, so they must leave some of the pool.
 const eventLocks = 4
@@ -181,6 +194,9 @@ func (s *Store) SaveRecord(ctx context.Context, r *scheduling.Record) ([]meeting
 				return err
 			}
 		}
+		if err := s.outbox.Outdate(tx, r.Outdated, "the room is no longer invited"); err != nil {
+			return err
+		}
 		notices = append([]meeting.Notice{}, r.Replies...)
 		if len(notices) == 0 {
 			return nil
@@ -191,6 +207,19 @@ func (s *Store) SaveRecord(ctx context.Context, r *scheduling.Record) ([]meeting
 		return nil, fmt.Errorf("save answers: %w", err)
 	}
 	return notices, nil
+}
+
+// Tell implements [scheduling.Store].
+func (s *Store) Tell(ctx context.Context, notices []meeting.Notice) ([]meeting.Notice, error) {
+	var told []meeting.Notice
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		told = append([]meeting.Notice{}, notices...)
+		return s.outbox.Insert(tx, told)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("save notices: %w", err)
+	}
+	return told, nil
 }
 
 // Changed implements [scheduling.Store].
@@ -235,6 +264,48 @@ func (s *Store) Extension(ctx context.Context, id int64) (*scheduling.Extension,
 func (s *Store) SettleChange(ctx context.Context, c scheduling.Change) error {
 	if _, err := gorm.G[calendarChangeRow](s.db).Where("meeting_id = ? AND at = ?", c.MeetingID, micro(c.At)).Delete(ctx); err != nil {
 		return fmt.Errorf("settle change of meeting %d: %w", c.MeetingID, err)
+	}
+	return nil
+}
+
+// SeriesOfFirst implements [scheduling.Store].
+func (s *Store) SeriesOfFirst(ctx context.Context, id meeting.ID) (int64, error) {
+	row, err := gorm.G[seriesRow](s.db).Select("id").Where("first_meeting_id = ?", id).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("series of meeting %d: %w", id, err)
+	}
+	return row.ID, nil
+}
+
+// Replied implements [scheduling.Store].
+func (s *Store) Replied(ctx context.Context, uid, email string) ([]scheduling.Replied, error) {
+	rows, err := gorm.G[calendarReplyRow](s.db).Where("uid = ? AND email = ?", uid, email).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look up responses by mail: %w", err)
+	}
+	all := make([]scheduling.Replied, len(rows))
+	for i, r := range rows {
+		all[i] = scheduling.Replied{
+			UID: r.UID, Email: r.Email, RecurrenceID: r.RecurrenceID, MeetingID: orZero(r.MeetingID), SeriesID: orZero(r.SeriesID),
+			Version: scheduling.Version{Sequence: r.Sequence, Stamp: orZero(r.Dtstamp)},
+		}
+	}
+	return all, nil
+}
+
+// SaveReply implements [scheduling.Store].
+func (s *Store) SaveReply(ctx context.Context, r scheduling.Replied) error {
+	row := calendarReplyRow{
+		MeetingID: reference(r.MeetingID), SeriesID: reference(r.SeriesID), UID: r.UID, RecurrenceID: r.RecurrenceID, Email: r.Email,
+		Sequence: r.Sequence, Dtstamp: optional(r.Stamp),
+	}
+	of := []clause.Column{{Name: "uid"}, {Name: "email"}, {Name: "recurrence_id"}}
+	err := s.db.WithContext(ctx).Clauses(clause.OnConflict{Columns: of, DoUpdates: clause.AssignmentColumns([]string{"meeting_id", "series_id", "sequence", "dtstamp"})}).Create(&row).Error
+	if err != nil {
+		return fmt.Errorf("save a response by mail: %w", err)
 	}
 	return nil
 }

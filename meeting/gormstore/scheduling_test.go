@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/itip"
@@ -37,17 +38,25 @@ func (guests) Guest(context.Context, string, string) (meeting.Person, error) {
 	return meeting.Person{}, nil
 }
 
+// ourUID is the UID of a meeting or series.
+func ourUID(meetingID, seriesID int64) string {
+	if seriesID != 0 {
+		return fmt.Sprintf("series-%d@ours", seriesID)
+	}
+	return fmt.Sprintf("meeting-%d@ours", meetingID)
+}
+
 func newMailroom(f *fixture) *mailroom {
 	f.Helper()
 	r := &mailroom{fixture: f, at: now, settings: scheduling.Settings{Domain: "rooms.example.org", BeyondWindow: scheduling.Trim, MaxAdvance: 365 * 24 * time.Hour}}
 	conf := func() meeting.Settings {
-		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
+		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ReplyDomain: "rooms.example.org", Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
 	}
-	clock := func() time.Time { return r.at }
-	r.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, conf, clock, slog.New(slog.DiscardHandler))
+	at := func() time.Time { return r.at }
+	r.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, conf, at, slog.New(slog.DiscardHandler))
 	r.service = scheduling.NewService(scheduling.Deps{
-		Meetings: r.meetings, Finding: finding.NewService(f.store, r.meetings, conf, clock), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
-		Settings: func() scheduling.Settings { return r.settings }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Meetings: r.meetings, Finding: finding.NewService(f.store, r.meetings, conf, at), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
+		UID: ourUID, Settings: func() scheduling.Settings { return r.settings }, Now: at, Log: slog.New(slog.DiscardHandler),
 	})
 	site, err := r.meetings.CreateSite(f.Context(), f.admin, meeting.SiteFields{Name: new("Berlin"), Address: new("any")})
 	if err != nil {
@@ -129,6 +138,24 @@ func (r *mailroom) booked() string {
 	return strings.Join(all, ", ")
 }
 
+// bookedOf are the dates of an event that take place.
+func (r *mailroom) bookedOf(uid string) string {
+	r.Helper()
+	known, err := r.store.KnownEvent(r.Context(), uid, "anna@example.org")
+	if err != nil {
+		r.Fatal(err)
+	}
+	ms, _, err := r.meetings.Meetings(r.Context(), r.admin, meeting.MeetingQuery{SeriesID: known.SeriesID, Statuses: []meeting.Status{meeting.Confirmed}}, meeting.Page{Limit: 100})
+	if err != nil {
+		r.Fatal(err)
+	}
+	var all []string
+	for _, m := range ms {
+		all = append(all, fmt.Sprintf("%g %s", m.Slot.Start.Sub(now).Hours(), strings.Join(m.RoomNames, "+")))
+	}
+	return strings.Join(all, ", ")
+}
+
 func (r *mailroom) wantBooked(want string) {
 	r.Helper()
 	if diff := cmp.Diff(want, r.booked()); diff != "" {
@@ -141,6 +168,10 @@ func TestScheduling_oneDate(t *testing.T) {
 		r := newMailroom(f)
 		out := r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2))
 		r.wantBooked("Review Turing 2")
+		item, err := r.meetings.CalendarItem(f.Context(), f.ben, out.MeetingIDs[0])
+		if err != nil || item.UID != "a" || item.Sequence != 0 {
+			t.Errorf("in a calendar it is %+v, %v", item, err)
+		}
 		m := f.read(out.MeetingIDs[0])
 		if m.Foreign != meeting.OriginMail || len(m.Attendees) != 1 || m.Attendees[0].Email != "ben@example.org" || len(m.Reminders) > 0 || m.Organizer.UserID != f.anna.ID {
 			t.Errorf("%+v", m)
@@ -159,6 +190,13 @@ func TestScheduling_oneDate(t *testing.T) {
 		r.want("done any=ACCEPTED", "any", calendarMessage("REQUEST", "c", 1, 4))
 		r.want("done", "turing", calendarMessage("CANCEL", "a", 2, 3))
 		r.wantBooked("Review Hopper 3, Review Hopper 4")
+		var withdrawn []string // answers that would come after the cancellation
+		if err := f.db.Gorm.WithContext(f.Context()).Table("told").Where("withdrawn").Order("id").Pluck("substr(dedupe_key, 1, 16)", &withdrawn).Error; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"reply:a:turing:-", "reply:a:turing:-"}, withdrawn); diff != "" {
+			t.Error(diff)
+		}
 		r.want("done", "hopper", calendarMessage("CANCEL", "a", 2, 3))
 		r.wantBooked("Review Hopper 4")
 		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 1, 3))
@@ -273,6 +311,14 @@ func TestScheduling_series(t *testing.T) {
 		}
 		r.wantBooked("Review Turing 2, Review Turing 26, Review Turing 50, Review Turing 74")
 		r.want("duplicate turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2, daily))
+		first, _, err := r.meetings.Meetings(f.Context(), r.admin, meeting.MeetingQuery{SeriesID: out.SeriesID}, meeting.Page{Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		item, err := r.meetings.CalendarItem(f.Context(), f.ben, first[0].ID)
+		if err != nil || item.UID != "a" || item.ReplyDomain != "" || item.SeriesID != out.SeriesID {
+			t.Errorf("in a calendar it is %+v, %v", item, err)
+		}
 
 		// One date moves, one is cancelled, and one gets another title.
 		second := "RECURRENCE-ID:20270211T100000Z"
@@ -302,6 +348,15 @@ func TestScheduling_series(t *testing.T) {
 		r.settings.BeyondWindow = scheduling.Decline
 		r.want("done hopper=DECLINED(max_advance)", "hopper", calendarMessage("REQUEST", "c", 1, 2, "RRULE:FREQ=MONTHLY"))
 		r.wantBooked("Review Turing 195, Review Turing 363")
+
+		// A date is added, and cancelled.
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "e", 0, 10, "RRULE:FREQ=DAILY;COUNT=2"))
+		r.want("done turing/20270214T180000Z=ACCEPTED", "turing", calendarMessage("ADD", "e", 1, 106))
+		r.wantBooked("Review Turing 10, Review Turing 34, Review Turing 106, Review Turing 195, Review Turing 363")
+		r.want("refused", "turing", calendarMessage("ADD", "e", 2, 130, "RRULE:FREQ=DAILY;COUNT=2"))
+		r.want("done", "turing", calendarMessage("CANCEL", "e", 2, 106, "RECURRENCE-ID:20270214T180000Z"))
+		r.wantBooked("Review Turing 10, Review Turing 34, Review Turing 195, Review Turing 363")
+		r.want("done", "turing", calendarMessage("CANCEL", "e", 3, 10))
 
 		// A date that becomes known before its series.
 		r.want("done turing/20270211T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 28, second))
@@ -366,6 +421,217 @@ func TestScheduling_race(t *testing.T) {
 		}
 		if n := f.count("told"); n != invitations {
 			t.Errorf("%d replies", n)
+		}
+	})
+}
+
+// reply is the response of a calendar program, mailed to an address of the mailroom by the attendee ben.
+func (r *mailroom) reply(want, to, uid, status string, sequence int, stamp, start string, more ...string) {
+	r.Helper()
+	method := "REPLY"
+	if status == "COUNTER" {
+		method, status = status, "TENTATIVE"
+	}
+	lines := []string{
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN", "METHOD:" + method, "BEGIN:VEVENT", "UID:" + uid, fmt.Sprintf("SEQUENCE:%d", sequence),
+		"DTSTAMP:" + stamp, "ATTENDEE;PARTSTAT=" + status + ":mailto:Ben@example.org",
+	}
+	if start != "" {
+		lines = append(lines, "DTSTART:"+start)
+	}
+	ics := strings.Join(append(append(lines, more...), "END:VEVENT", "END:VCALENDAR", ""), "\r\n")
+	calendar, err := itip.Read(strings.NewReader(ics), itip.DefaultLimits)
+	if err != nil {
+		r.Fatal(err)
+	}
+	out, err := r.service.Process(r.Context(), scheduling.Message{
+		Via: meeting.OriginMail, Recipient: to + "@rooms.example.org", From: "ben@example.org", Calendar: calendar, ICS: []byte(ics), Received: r.at,
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	got := string(out.State)
+	if out.Reason != "" {
+		got += " " + out.Reason
+	}
+	if got != want {
+		r.Errorf("%s, want %s", got, want)
+	}
+}
+
+// wantResponses of ben, date by date.
+func (r *mailroom) wantResponses(want string, ids ...meeting.ID) {
+	r.Helper()
+	var all []string
+	for _, id := range ids {
+		a := r.read(id).Attendees[0]
+		all = append(all, strings.TrimSpace(string(a.Response)+" "+a.Comment))
+	}
+	if got := strings.Join(all, "; "); got != want {
+		r.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Responses by mail to invitations of this installation: the newest of each attendee counts, by date.
+func TestScheduling_responses(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		start := now.Add(2 * time.Hour)
+		fields := meeting.Fields{
+			RoomIDs: &[]int64{f.turing.ID}, Title: new("Review"), Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
+			Attendees: &[]meeting.Person{{Email: "ben@example.org"}},
+		}
+		m, err := r.meetings.Book(f.Context(), f.anna, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, at := fmt.Sprint("meeting-", m.ID), start.Format("20060102T150405Z")
+		uid := to + "@ours"
+		if m.ReplyDomain != "rooms.example.org" || f.read(m.ID).ReplyDomain != m.ReplyDomain {
+			t.Errorf("replies go to %q", m.ReplyDomain)
+		}
+		before := f.count("told")
+		r.reply("done", to, uid, "TENTATIVE", 1, "20270201T100000Z", at, "COMMENT:perhaps\\, late")
+		r.wantResponses("tentative perhaps, late", m.ID)
+		r.reply("duplicate", to, uid, "TENTATIVE", 1, "20270201T100000Z", at)
+		r.reply("outdated", to, uid, "DECLINED", 1, "20270201T090000Z", at)
+		r.reply("outdated", to, uid, "DECLINED", 0, "20270201T110000Z", at)
+		r.reply("done", to, uid, "ACCEPTED", 1, "20270201T110000Z", "") // as Outlook does, without more
+		r.wantResponses("accepted", m.ID)
+		if n := f.count("told"); n != before {
+			t.Errorf("%d notices about that", n-before)
+		}
+		r.reply("done", to, uid, "COUNTER", 1, "20270201T120000Z", start.Add(2*time.Hour).Format("20060102T150405Z"), "DTEND:"+start.Add(3*time.Hour).Format("20060102T150405Z"))
+		if a := f.read(m.ID).Attendees[0]; a.Response != meeting.Tentative || !strings.HasPrefix(a.Comment, "Schlägt vor: 10.02.2027, 13:00") {
+			t.Errorf("a counter proposal: %+v", a)
+		}
+		r.reply("done", to, uid, "DELEGATED;DELEGATED-TO=\"mailto:eve@example.net\"", 1, "20270201T130000Z", at)
+		r.wantResponses("declined Delegiert an eve@example.net.", m.ID)
+		if n := f.count("told"); n != before+1 {
+			t.Errorf("%d notices about who declined, want 1", n-before)
+		}
+		r.reply("outdated moved", to, uid, "ACCEPTED", 1, "20270201T140000Z", start.Add(time.Hour).Format("20060102T150405Z"))
+		r.reply("refused unknown_status", to, uid, "IN-PROCESS", 1, "20270201T140000Z", at)
+		r.reply("refused unknown_meeting", to, "meeting-1@elsewhere", "ACCEPTED", 1, "20270201T140000Z", at)
+		r.reply("refused unknown_meeting", "meeting-999", uid, "ACCEPTED", 1, "20270201T140000Z", at)
+		r.reply("ignored method", "turing", uid, "ACCEPTED", 1, "20270201T140000Z", at)
+		if _, err := r.meetings.Update(f.Context(), f.anna, m.ID, nil, meeting.Fields{Attendees: &[]meeting.Person{{Email: "eve@example.net"}}}); err != nil {
+			t.Fatal(err)
+		}
+		r.reply("refused not_invited", to, uid, "ACCEPTED", 1, "20270201T140000Z", at)
+
+		// A series: all dates, and one of them. A date that was answered since keeps its answer.
+		fields.Start, fields.End = new(clock.At(start.Add(24*time.Hour))), new(clock.At(start.Add(25*time.Hour)))
+		made, err := r.meetings.BookSeries(f.Context(), f.anna, meeting.SeriesFields{Fields: fields, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dates []meeting.ID
+		for _, m := range made.Meetings {
+			dates = append(dates, m.ID)
+		}
+		to = fmt.Sprint("series-", made.Series.ID)
+		uid = to + "@ours"
+		first, second := start.Add(24*time.Hour).Format("20060102T150405Z"), start.Add(48*time.Hour).Format("20060102T150405Z")
+		r.reply("done", to, uid, "ACCEPTED", 1, "20270201T100000Z", first)
+		r.reply("done", to, uid, "DECLINED", 1, "20270201T120000Z", "", "RECURRENCE-ID:"+second)
+		r.wantResponses("accepted; declined; accepted", dates...)
+		r.reply("done", to, uid, "TENTATIVE", 1, "20270201T110000Z", first, "COMMENT:all of them")
+		r.wantResponses("tentative all of them; declined; tentative all of them", dates...)
+		r.reply("outdated", to, uid, "ACCEPTED", 1, "20270201T103000Z", second, "RECURRENCE-ID:"+second)
+		r.reply("refused unknown_date", to, uid, "ACCEPTED", 1, "20270201T130000Z", "", "RECURRENCE-ID:20270201T000000Z")
+		if r.read(dates[0]).ReplyDomain != "rooms.example.org" || made.Series.ReplyDomain != "rooms.example.org" {
+			t.Error("the dates of a series have no address for replies")
+		}
+
+		// A meeting that becomes a series keeps its address and its UID.
+		fields.Start, fields.End = new(clock.At(start.Add(240*time.Hour))), new(clock.At(start.Add(241*time.Hour)))
+		if m, err = r.meetings.Book(f.Context(), f.anna, fields); err != nil {
+			t.Fatal(err)
+		}
+		if made, err = r.meetings.Repeat(f.Context(), f.anna, m.ID, nil, meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=2"), OnConflict: meeting.FailOnConflict}); err != nil {
+			t.Fatal(err)
+		}
+		to = fmt.Sprint("meeting-", m.ID)
+		r.reply("done", to, to+"@ours", "ACCEPTED", 3, "20270201T100000Z", "")
+		r.wantResponses("accepted; accepted", made.Meetings[0].ID, made.Meetings[1].ID)
+	})
+}
+
+// Of several rooms of a series each answers for itself, and what is booked stays what it is.
+func TestScheduling_severalRooms(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		daily := "RRULE:FREQ=DAILY;COUNT=4"
+		r.settings.Percent, r.settings.Count = 25, 1
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "other", 0, 26))
+		id := r.want("done turing=ACCEPTED turing/20270211T100000Z=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "a", 0, 2, daily)).SeriesID
+		r.wantBooked("Review Turing 2, Review Turing 26, Review Turing 50, Review Turing 74")
+		if got := r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "a", 0, 2, daily)).SeriesID; got != id {
+			t.Errorf("another series, %d", got)
+		}
+		r.wantBooked("Review Turing+Hopper 2, Review Turing 26, Review Hopper 26, Review Turing+Hopper 50, Review Turing+Hopper 74")
+
+		// One room leaves a date, and comes back.
+		third := "RECURRENCE-ID:20270212T100000Z"
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 1, 50, third))
+		r.wantBooked("Review Turing+Hopper 2, Review Turing 26, Review Hopper 26, Review Hopper 50, Review Turing+Hopper 74")
+		r.want("done turing/20270212T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 50, third))
+		r.wantBooked("Review Turing+Hopper 2, Review Turing 26, Review Hopper 26, Review Turing+Hopper 50, Review Turing+Hopper 74")
+
+		// A room is invited to one date alone, instead of another one.
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "e", 0, 8, daily))
+		r.want("done", "turing", calendarMessage("CANCEL", "e", 1, 32, "RECURRENCE-ID:20270211T160000Z"))
+		r.want("done hopper/20270211T160000Z=ACCEPTED", "hopper", calendarMessage("REQUEST", "e", 1, 32, "RECURRENCE-ID:20270211T160000Z"))
+		if got := r.bookedOf("e"); got != "8 Turing, 32 Hopper, 56 Turing, 80 Turing" {
+			t.Error(got)
+		}
+		r.want("done", "turing", calendarMessage("CANCEL", "e", 2, 8))
+		r.want("done", "hopper", calendarMessage("CANCEL", "e", 2, 32, "RECURRENCE-ID:20270211T160000Z"))
+
+		// A date moves to a time when one of them is taken.
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "third", 0, 76))
+		r.want("done turing/20270213T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 3, 76, "RECURRENCE-ID:20270213T100000Z"))
+		r.wantBooked("Review Turing+Hopper 2, Review Turing 26, Review Hopper 26, Review Turing+Hopper 50, Review Turing 76, Review Hopper 76")
+		r.want("done hopper/20270213T100000Z=DECLINED(room_conflict)", "hopper", calendarMessage("REQUEST", "a", 3, 76, "RECURRENCE-ID:20270213T100000Z"))
+
+		// One room is taken too often; the other is booked at all dates that are left to it.
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "b", 0, 5, daily))
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "c", 0, 5, daily))
+		r.want("done hopper=DECLINED(room_conflict)", "hopper", calendarMessage("REQUEST", "c", 0, 5, daily))
+		r.want("done", "hopper", calendarMessage("CANCEL", "b", 1, 5))
+		r.want("done", "turing", calendarMessage("CANCEL", "c", 1, 5))
+		r.want("done", "hopper", calendarMessage("CANCEL", "a", 4, 2))
+		r.want("outdated", "hopper", calendarMessage("REQUEST", "a", 3, 50, third)) // of a date, before that
+		r.wantBooked("Review Turing 2, Review Turing 26, Review Turing 50, Review Turing 76, Review Hopper 76")
+
+		// Any room of the site is one that is free on all dates. It stays the same.
+		r.settings.Percent, r.settings.Count = 0, 0
+		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "busy", 0, 36))
+		r.want("done any=ACCEPTED", "any", calendarMessage("REQUEST", "f", 0, 12, daily))
+		if got := r.bookedOf("f"); got != "12 Turing, 36 Turing, 60 Turing, 84 Turing" {
+			t.Error(got)
+		}
+		r.want("done", "hopper", calendarMessage("CANCEL", "busy", 1, 36))
+		r.want("done any=ACCEPTED", "any", calendarMessage("REQUEST", "f", 1, 13, daily))
+		if got := r.bookedOf("f"); got != "13 Turing, 37 Turing, 61 Turing, 85 Turing" {
+			t.Error(got)
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "busy", 2, 39))
+		r.want("done any=ACCEPTED", "any", calendarMessage("REQUEST", "f", 2, 15, daily))
+		if got := r.bookedOf("f"); got != "15 Hopper, 39 Hopper, 63 Hopper, 87 Hopper" {
+			t.Error(got)
+		}
+		r.want("done", "any", calendarMessage("CANCEL", "f", 3, 15))
+		r.want("done", "turing", calendarMessage("CANCEL", "busy", 3, 39))
+
+		// Reasons are for people.
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, meeting.RoomFields{MaxDuration: new(30 * time.Minute)}); err != nil {
+			t.Fatal(err)
+		}
+		out := r.want("done hopper=DECLINED(max_duration)", "hopper", calendarMessage("REQUEST", "d", 0, 10))
+		if out.Answers[0].Text != "Hopper can be booked for at most 30 min." {
+			t.Errorf("%q", out.Answers[0].Text)
 		}
 	})
 }

@@ -34,6 +34,7 @@ type seriesRow struct {
 	Visibility       meeting.Visibility
 	TypeID           *int64
 	Origin           meeting.OriginKind
+	ReplyDomain      string
 	Custom           jsonText `gorm:"column:fields"`
 	CancelledAt      *time.Time
 	Version          int64
@@ -54,6 +55,8 @@ type organizerRow struct {
 	Phone    string
 	Locale   string
 	Timezone string
+
+	CalendarMails bool
 }
 
 func (organizerRow) TableName() string { return "users" }
@@ -63,7 +66,7 @@ func newSeriesRow(s *meeting.Series) *seriesRow {
 		ID: s.ID, OrganizerID: s.Organizer.UserID, PreviousID: reference(s.PreviousID), FirstMeetingID: reference(s.FirstMeeting), Title: s.Title, Description: s.Description, Timezone: s.Timezone,
 		Starts: s.Start.Format(clock.WallLayout), Ends: s.End.Format(clock.WallLayout), RRule: s.Rule.String(),
 		ExDates: wallTexts(s.ExDates), RDates: wallTexts(s.RDates), RoomIDs: list(s.RoomIDs), Attendees: []attendeePart{}, Reminders: []reminderPart{},
-		DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: reference(s.TypeID), Origin: s.Foreign, Custom: valuesText(s.Custom), CancelledAt: optional(s.CancelledAt),
+		DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: reference(s.TypeID), Origin: s.Foreign, ReplyDomain: s.ReplyDomain, Custom: valuesText(s.Custom), CancelledAt: optional(s.CancelledAt),
 		CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt),
 	}
 	for _, a := range s.Attendees {
@@ -80,8 +83,8 @@ func (r *seriesRow) series() (*meeting.Series, error) {
 	s := &meeting.Series{
 		ID: r.ID, PreviousID: orZero(r.PreviousID), FirstMeeting: orZero(r.FirstMeetingID), Title: r.Title, Description: r.Description, Timezone: r.Timezone, RoomIDs: r.RoomIDs,
 		ExDates: wallTimes(r.ExDates), RDates: wallTimes(r.RDates), DefaultReminders: r.DefaultReminders, Visibility: r.Visibility, TypeID: orZero(r.TypeID),
-		Foreign: r.Origin, Custom: valuesOf(r.Custom), CancelledAt: orZero(r.CancelledAt), Version: r.Version, Sequence: r.Sequence, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		Organizer: meeting.Person{UserID: o.ID, Email: o.Email, Name: o.Name, Phone: o.Phone, Locale: o.Locale, Timezone: o.Timezone},
+		Foreign: r.Origin, ReplyDomain: r.ReplyDomain, Custom: valuesOf(r.Custom), CancelledAt: orZero(r.CancelledAt), Version: r.Version, Sequence: r.Sequence, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Organizer: meeting.Person{UserID: o.ID, Email: o.Email, Name: o.Name, Phone: o.Phone, Locale: o.Locale, Timezone: o.Timezone, CalendarMails: o.CalendarMails},
 	}
 	var faults []meeting.Fault
 	if s.Rule, faults = recurrence.ParseRule(r.RRule); len(faults) > 0 {

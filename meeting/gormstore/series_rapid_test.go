@@ -36,6 +36,46 @@ func TestSeries_previewIsWhatIsSaved(t *testing.T) {
 	})
 }
 
+// A substitute room of one date lets that date use a quota at once, so the move of another date,
+// which waits for approval, may exceed it. The plan must know that before it is saved.
+func TestSeries_substituteTakesTheQuotaOfAMove(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+		})
+		lab := f.limited("Lab", policy.Quota{Per: policy.PerMonth, Count: 1})
+		for _, name := range []string{"Spare", "Another"} {
+			f.room(name, func(r *meeting.Room) { r.Capacity = 4 })
+		}
+		taken := every(hall, "")
+		taken.Fields.Reminders = nil
+		if _, err := f.service().Book(t.Context(), f.ben, taken.Fields); err != nil {
+			t.Fatal(err)
+		}
+		made, err := f.service().BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := meeting.SeriesFields{OnConflict: meeting.OtherRoom}
+		change.RoomIDs = &[]int64{hall.ID, lab.ID}
+		preview, err := f.service().PreviewUpdate(t.Context(), f.anna, made.Series.ID, nil, change)
+		if err != nil || !preview.Saved {
+			t.Fatalf("the preview: saved %v, skipped %+v, %v", preview.Saved, preview.Skipped, err)
+		}
+		saved, err := f.service().UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.want("the saved dates", plain(saved), plain(preview))
+		if m := saved.Meetings[0]; !slices.Contains(m.RoomIDs, lab.ID) || slices.Contains(m.RoomIDs, hall.ID) {
+			t.Errorf("the first date takes %v, which should be the lab and a substitute of the hall", m.RoomIDs)
+		}
+		if r := saved.Meetings[1].Request; r == nil || slices.Contains(r.Change.RoomIDs, lab.ID) {
+			t.Errorf("the second date requests %+v, which should be the hall and a substitute of the lab", r)
+		}
+	})
+}
+
 // site has rooms of every kind, some of them taken for some time.
 type site struct {
 	*fixture

@@ -14,7 +14,7 @@ import (
 func TestRepeat(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}, Undo: time.Minute}
-		service := meeting.NewService(f.store, strangers{}, silent{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		service := meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 		single := every(f.wide, "")
 		single.Rule = nil
 		m, err := service.Book(t.Context(), f.anna, single.Fields)

@@ -212,7 +212,7 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	rows := make([]*meetingRow, len(ms))
 	for i, m := range ms {
 		m.SeriesID, m.SeriesFirst, m.Version, m.ScheduleVersion = series.ID, series.FirstMeeting, 1, 1
-		m.Foreign = series.Foreign
+		m.Foreign, m.ReplyDomain = series.Foreign, series.ReplyDomain
 		maps.Copy(rooms, roomsToCheck(nil, m))
 		rows[i] = newMeetingRow(m)
 	}

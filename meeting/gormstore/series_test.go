@@ -1,7 +1,6 @@
 package gormstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,29 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
 // strangers is a directory that knows nobody.
-type strangers struct{ meeting.Directory }
-
-func (strangers) ByEmail(context.Context, []string) (map[string]meeting.Person, error) {
-	return nil, nil
-}
-
-type silent struct{}
-
-func (silent) Schedule(context.Context, ...delayjob.Message) {}
-func (silent) Forget(context.Context, ...string)             {}
-
 func (f *fixture) service() *meeting.Service {
 	settings := func() meeting.Settings {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}}
 	}
-	return meeting.NewService(f.store, strangers{}, silent{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	return meeting.NewService(f.store, nobody{}, nothing{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 }
 
 // every is a series of an hour from the day after the tests' on.

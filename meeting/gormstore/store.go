@@ -34,6 +34,8 @@ type Outbox interface {
 	Insert(tx *gorm.DB, ns []meeting.Notice) error
 	// Withdraw cancels pending notices of some kinds about these meetings.
 	Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error
+	// Outdate keeps pending replies of rooms from being sent that are about the same events and dates as ns.
+	Outdate(tx *gorm.DB, ns []meeting.Notice, reason string) error
 	// Retract keeps notices from being sent, by their IDs and all about some meetings but reminders.
 	// It returns [meeting.ErrUndoExpired] if one was sent already, or is being sent. threads are
 	// those of the notices.

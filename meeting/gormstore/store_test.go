@@ -2,6 +2,7 @@ package gormstore_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,6 +63,18 @@ func (outbox) Insert(tx *gorm.DB, ns []meeting.Notice) error {
 
 func (outbox) Withdraw(tx *gorm.DB, ids []meeting.ID, kinds ...meeting.NoticeKind) error {
 	return tx.Model(&notified{}).Where("meeting_id IN ? AND kind IN ?", ids, kinds).Update("withdrawn", true).Error
+}
+
+func (outbox) Outdate(tx *gorm.DB, ns []meeting.Notice, _ string) error {
+	for _, n := range ns {
+		r := n.Facts.Reply
+		room, _, _ := strings.Cut(r.From, "@")
+		of := "reply:" + r.Event + ":" + room + ":" + r.Date + "%"
+		if err := tx.Model(&notified{}).Where("dedupe_key LIKE ?", of).Update("withdrawn", true).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (outbox) Retract(tx *gorm.DB, notices []int64, about []meeting.ID) ([]string, error) {

@@ -34,14 +34,18 @@ func (s *Store) BookedZones(ctx context.Context, at time.Time) ([]string, error)
 }
 
 func (s *Store) ShownStarts(ctx context.Context, at time.Time, fn func(zone string, start, shown time.Time)) error {
-	var rows []meetingRow
-	err := s.db.WithContext(ctx).Select("timezone", "starts_at", "shown_start").
-		Where("starts_at > ? AND status IN ('pending', 'confirmed') AND shown_start IS NOT NULL", micro(at)).Find(&rows).Error
+	shown := s.db.WithContext(ctx).Model(&meetingRow{}).Select("timezone", "starts_at", "shown_start").
+		Where("starts_at > ? AND status IN ('pending', 'confirmed') AND shown_start IS NOT NULL", micro(at))
+	err := scanRows(shown, func(rows *sql.Rows) error { // one by one: there can be a million
+		var r meetingRow
+		err := rows.Scan(&r.Timezone, &r.StartsAt, &r.ShownStart)
+		if err == nil {
+			fn(r.Timezone, r.StartsAt, wallTime(r.ShownStart))
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("what clocks showed: %w", err)
-	}
-	for _, r := range rows {
-		fn(r.Timezone, r.StartsAt, wallTime(r.ShownStart))
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ type gridInput struct {
 	Features    []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	MinCapacity int      `query:"min_capacity" minimum:"0" maximum:"100000"`
 	Q           string   `query:"q" maxLength:"200" doc:"Text in the room's name, floor or features, or in the title of one of its meetings"`
-	Limit       int      `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Maximum number of rooms"`
+	Limit       int      `query:"limit" minimum:"1" maximum:"1000" default:"500" doc:"Maximum number of rooms; at most 200 for more than a day"`
 	Cursor      string   `query:"cursor" maxLength:"1000" doc:"The next_cursor of the previous page"`
 }
 

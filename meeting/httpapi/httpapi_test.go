@@ -76,6 +76,7 @@ func (nobody) Schedule(context.Context, ...delayjob.Message)                {}
 func (nobody) Forget(context.Context, ...string)                            {}
 func (nobody) Insert(_ *gorm.DB, ns []meeting.Notice) error                 { return nil }
 func (nobody) Withdraw(*gorm.DB, []meeting.ID, ...meeting.NoticeKind) error { return nil }
+func (nobody) Outdate(*gorm.DB, []meeting.Notice, string) error             { return nil }
 func (nobody) Retract(*gorm.DB, []int64, []meeting.ID) ([]string, error)    { return nil, nil }
 func (nobody) Revive(*gorm.DB, []meeting.ID, []string, time.Time) ([]meeting.Notice, error) {
 	return nil, nil
@@ -196,7 +197,7 @@ func TestRooms(t *testing.T) {
 	delete(got, "created_at")
 	delete(got, "updated_at")
 	plain := object{
-		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true, "address": nil,
+		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "photo": nil, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true, "address": nil,
 		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil, "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}},
 		"policy": object{
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,

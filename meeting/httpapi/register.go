@@ -42,6 +42,7 @@ func Register(api huma.API, d Deps) {
 	}
 	h.registerSites(api)
 	h.registerRooms(api)
+	h.registerRoomPhotos(api)
 	h.registerTypes(api)
 	h.registerCustomFields(api)
 	h.registerBlackouts(api)
@@ -150,7 +151,7 @@ func actorOf(ctx context.Context) (meeting.Actor, error) {
 		return meeting.Actor{}, account.ErrUnauthorized
 	}
 	return meeting.Actor{
-		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role),
+		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), CalendarMails: p.CalendarMails,
 		Blind: !p.HasScope(account.MeetingsRead) && !p.HasScope(account.MeetingsWrite),
 	}, nil
 }

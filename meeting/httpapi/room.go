@@ -20,6 +20,7 @@ type Room struct {
 	Floor     string       `json:"floor"`
 	Capacity  int          `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features  []string     `json:"features" nullable:"false"`
+	Photo     *string      `json:"photo" doc:"Version of the room's photo, for its address; null if the room has none"`
 	Timezone  string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
 	OwnZone   *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
 	Address   *string      `json:"address" doc:"Part before the @ of the mail address at which the room answers invitations; null if it has none" example:"turing"`
@@ -92,6 +93,7 @@ func roomOf(r *meeting.Room) Room {
 	return Room{
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
 		Features:  append([]string{}, r.Features...),
+		Photo:     text(r.Photo),
 		Timezone:  r.Zone,
 		OwnZone:   text(r.Timezone),
 		Address:   text(r.Address),

@@ -33,7 +33,7 @@ func roomDaysOf(r finding.RoomDays) RoomDays {
 type roomDaysInput struct {
 	Paging
 	From        string   `query:"from" doc:"Required. First day, in each room's time zone" example:"2027-02-01"`
-	To          string   `query:"to" doc:"Day after the last one, at most 100 days after from; defaults to the day after from" example:"2027-03-01"`
+	To          string   `query:"to" doc:"Day after the last one, at most 100 days after from; defaults to the day after from. For more than a week, a page has at most 200 rooms" example:"2027-03-01"`
 	RoomID      int64    `query:"room_id" doc:"Only this room"`
 	SiteID      int64    `query:"site_id"`
 	Features    []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"punctual/account/fault"
 	"punctual/meeting"
@@ -310,7 +309,7 @@ func FieldsOf(e *itip.Event) meeting.Fields {
 		people = append(people, meeting.Person{Email: a.Email, Name: oneLine(a.Name)})
 	}
 	return meeting.Fields{
-		Title: new(title(e)), Description: new(shorten(printable(e.Description), maxDescription)), Attendees: &people, Visibility: &visibility,
+		Title: new(title(e)), Description: new(shorten(fault.AsText(e.Description), maxDescription)), Attendees: &people, Visibility: &visibility,
 	}
 }
 
@@ -339,21 +338,7 @@ func title(e *itip.Event) string {
 }
 
 func oneLine(text string) string {
-	return shorten(strings.Join(strings.Fields(printable(text)), " "), fault.MaxName)
-}
-
-// printable replaces what a text of a meeting must not contain.
-func printable(text string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case c == unicode.ReplacementChar || unicode.IsControl(c):
-			return -1
-		default:
-			return c
-		}
-	}, text)
+	return shorten(fault.AsLine(text, len(text)), fault.MaxName)
 }
 
 func shorten(text string, most int) string {

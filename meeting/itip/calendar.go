@@ -52,6 +52,14 @@ func (o *Object) first() *Event {
 // Head returns the event that says what the object is about: the master, or the first date.
 func (o *Object) Head() *Event { return o.first() }
 
+// Events returns the master, if it is known, and the overrides.
+func (o *Object) Events() []*Event {
+	if o.Master == nil {
+		return o.Overrides
+	}
+	return append([]*Event{o.Master}, o.Overrides...)
+}
+
 // Newest returns the highest SEQUENCE of the object, and its latest DTSTAMP.
 func (o *Object) Newest() (sequence int64, stamp time.Time) {
 	for _, e := range append([]*Event{o.first()}, o.Overrides...) {
@@ -85,6 +93,9 @@ func Read(in io.Reader, l Limits) (*Calendar, error) {
 	for _, d := range r.drafts {
 		e := d.event(r.zones)
 		e.zone = r.calendar.zone
+		if r.calendar.adds(e) {
+			e.RecurrenceID = new(e.Start)
+		}
 		r.file(e)
 	}
 	return r.calendar, nil
@@ -128,6 +139,12 @@ func (r *reader) read() error {
 			return &SyntaxError{p.line, "must be BEGIN:VCALENDAR or the end of the file"}
 		}
 	}
+}
+
+// adds reports whether an event adds a date to a series. Such a date has no RECURRENCE-ID of its own
+// (RFC 5546, 3.2.4).
+func (c *Calendar) adds(e *Event) bool {
+	return c.Method == "ADD" && e.RecurrenceID == nil && len(e.Rules) == 0
 }
 
 func isNamed(value, name string) bool { return strings.EqualFold(strings.TrimSpace(value), name) }

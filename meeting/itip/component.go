@@ -42,12 +42,31 @@ func (c *Calendar) Components(ics []byte, uid string) []Component {
 			if c.zone != "" {
 				b.WriteString("X-WR-TIMEZONE:" + c.zone + "\r\n")
 			}
+			if c.Method == "ADD" {
+				text = identified(text)
+			}
 			b.Write(text)
 			b.WriteString("END:VCALENDAR\r\n")
 			found = append(found, Component{e, b.String()})
 		}
 	}
 	return found
+}
+
+// identified gives the event that adds a date the ID by which later messages know the date.
+func identified(event []byte) []byte {
+	all := unfold(string(event))
+	at := slices.IndexFunc(all, func(line string) bool { return nameOf(line) == "DTSTART" })
+	if at < 0 || slices.ContainsFunc(all, func(line string) bool { return nameOf(line) == "RECURRENCE-ID" || nameOf(line) == "RRULE" }) {
+		return event
+	}
+	var b bytes.Buffer
+	for i, line := range all {
+		if b.WriteString(fold(line)); i == at {
+			b.WriteString(fold("RECURRENCE-ID" + line[len("DTSTART"):]))
+		}
+	}
+	return b.Bytes()
 }
 
 type zoneBlock struct {
@@ -148,6 +167,10 @@ type Answer struct {
 	Comment     string
 	Stamp       time.Time
 
+	// Proposed is another time and place, for [Counter].
+	Proposed *Date
+	Location string
+
 	// Date of the series that is answered, if the component is the whole series; nil: all that the
 	// component is about.
 	Date *Date
@@ -158,7 +181,13 @@ type Date struct{ Start, End time.Time }
 
 // Reply returns a calendar with METHOD:REPLY that answers a [Component]. Its ID, organizer, sequence and
 // times are those of the component, in the same form.
-func Reply(component string, a Answer) string {
+func Reply(component string, a Answer) string { return answer("REPLY", component, a) }
+
+// Counter returns a calendar with METHOD:COUNTER that proposes another time, which Outlook compares with the original
+// one. The component takes place once.
+func Counter(component string, a Answer) string { return answer("COUNTER", component, a) }
+
+func answer(method, component string, a Answer) string {
 	var event []string
 	zones := section(component, "VTIMEZONE")
 	for _, p := range unfold(section(component, "VEVENT")) {
@@ -176,6 +205,14 @@ func Reply(component string, a Answer) string {
 				}
 				p = like(p, at)
 			}
+			if a.Proposed != nil {
+				event = append(event, "X-MS-OLK-ORIGINAL"+strings.TrimPrefix(strings.ToUpper(nameOf(p)), "DT")+p[len(nameOf(p)):])
+				at := a.Proposed.Start
+				if nameOf(p) == "DTEND" {
+					at = a.Proposed.End
+				}
+				p = like(p, at)
+			}
 			event = append(event, p)
 		case "DURATION":
 			event = append(event, p)
@@ -184,7 +221,7 @@ func Reply(component string, a Answer) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//punctual//scheduling//EN\r\nMETHOD:REPLY\r\n")
+	b.WriteString("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//punctual//scheduling//EN\r\nMETHOD:" + method + "\r\n")
 	b.WriteString(zones)
 	b.WriteString("BEGIN:VEVENT\r\n")
 	for _, p := range event {
@@ -194,6 +231,9 @@ func Reply(component string, a Answer) string {
 	b.WriteString(fold(fmt.Sprintf("ATTENDEE;CN=%s;CUTYPE=ROOM;PARTSTAT=%s:mailto:%s", quoted(a.Name), a.Status, a.Email)))
 	if a.Comment != "" {
 		b.WriteString(fold("COMMENT:" + escape(a.Comment)))
+	}
+	if a.Location != "" {
+		b.WriteString(fold("LOCATION:" + escape(a.Location)))
 	}
 	b.WriteString("END:VEVENT\r\nEND:VCALENDAR\r\n")
 	return b.String()

@@ -13,7 +13,7 @@ import (
 // Event is a VEVENT.
 type Event struct {
 	Line     int
-	UID      string // made from the content if the event has none
+	UID      string // made from the content if the event has none, or one longer than [MaxUID]
 	Sequence int64
 	Stamp    time.Time // DTSTAMP, or else when it was last changed; zero: unknown
 
@@ -25,6 +25,7 @@ type Event struct {
 	ExDates      []Time
 
 	Title, Description, Location string
+	Comment                      string // of a response
 	Organizer                    Person
 	Attendees                    []Attendee
 	Private                      bool // CLASS is PRIVATE or CONFIDENTIAL
@@ -52,8 +53,10 @@ type Person struct {
 // Attendee is a person, room or other resource.
 type Attendee struct {
 	Person
-	Kind   string // CUTYPE in upper case; empty: INDIVIDUAL
-	Status string // PARTSTAT in upper case
+	Kind      string   // CUTYPE in upper case; empty: INDIVIDUAL
+	Status    string   // PARTSTAT in upper case
+	Delegates []string // email addresses of those who come instead (DELEGATED-TO)
+	Comment   string   // of a response, as Google writes it
 }
 
 // IsRoom reports whether the attendee is a room or another resource.
@@ -63,7 +66,7 @@ func (a Attendee) IsRoom() bool { return a.Kind == "ROOM" || a.Kind == "RESOURCE
 var used = map[string]bool{
 	"UID": true, "SEQUENCE": true, "DTSTAMP": true, "LAST-MODIFIED": true, "CREATED": true, "RECURRENCE-ID": true,
 	"DTSTART": true, "DTEND": true, "DURATION": true, "RRULE": true, "RDATE": true, "EXDATE": true, "EXRULE": true,
-	"SUMMARY": true, "DESCRIPTION": true, "LOCATION": true, "ORGANIZER": true, "ATTENDEE": true,
+	"SUMMARY": true, "DESCRIPTION": true, "COMMENT": true, "LOCATION": true, "ORGANIZER": true, "ATTENDEE": true,
 	"CLASS": true, "STATUS": true, "TRANSP": true,
 }
 
@@ -77,6 +80,9 @@ func (d *draft) event(z *zones) *Event {
 		switch p.name {
 		case "UID":
 			e.UID = value
+			if len(value) > MaxUID {
+				e.UID = "long-uid-" + digest(value)
+			}
 		case "SEQUENCE":
 			e.Sequence, _ = strconv.ParseInt(value, 10, 32)
 			e.Sequence = max(e.Sequence, 0)
@@ -96,12 +102,14 @@ func (d *draft) event(z *zones) *Event {
 			e.Title = strings.TrimSpace(unescape(p.value))
 		case "DESCRIPTION":
 			e.Description = strings.TrimSpace(unescape(p.value))
+		case "COMMENT":
+			e.Comment = strings.TrimSpace(e.Comment + "\n" + unescape(p.value))
 		case "LOCATION":
 			e.Location = strings.TrimSpace(unescape(p.value))
 		case "ORGANIZER":
 			e.Organizer = person(p)
 		case "ATTENDEE":
-			e.Attendees = append(e.Attendees, Attendee{person(p), strings.ToUpper(p.param("CUTYPE")), strings.ToUpper(p.param("PARTSTAT"))})
+			e.Attendees = append(e.Attendees, attendee(p))
 		case "CLASS":
 			e.Private = isNamed(value, "PRIVATE") || isNamed(value, "CONFIDENTIAL")
 		case "STATUS":
@@ -129,10 +137,17 @@ func (d *draft) event(z *zones) *Event {
 		}
 	}
 	if e.UID == "" { // some programs give none
-		sum := sha256.Sum256([]byte(fmt.Sprint(e.Start.Wall, e.End.Wall, e.Title, e.Location, e.Rules)))
-		e.UID = "without-uid-" + hex.EncodeToString(sum[:12])
+		e.UID = "without-uid-" + digest(fmt.Sprint(e.Start.Wall, e.End.Wall, e.Title, e.Location, e.Rules))
 	}
 	return e
+}
+
+// MaxUID is how long UIDs are, in bytes, that are kept as they are. No program writes longer ones.
+const MaxUID = 1000
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:12])
 }
 
 func (e *Event) fault(line int, format string, args ...any) {
@@ -150,11 +165,19 @@ func (e *Event) times(given map[string]*property, z *zones) {
 		return t, err == nil
 	}
 	var ok bool
-	if given["DTSTART"] == nil {
+	if given["DTSTART"] != nil {
+		e.Start, ok = read("DTSTART")
+	} else {
 		e.fault(e.Line, "DTSTART is missing")
-		return
 	}
-	if e.Start, ok = read("DTSTART"); !ok {
+	if p := given["RECURRENCE-ID"]; p != nil {
+		if strings.EqualFold(p.param("RANGE"), "THISANDFUTURE") {
+			e.fault(p.line, "RECURRENCE-ID: RANGE=THISANDFUTURE is not supported")
+		}
+		t, _ := read("RECURRENCE-ID")
+		e.RecurrenceID = &t
+	}
+	if !ok {
 		return
 	}
 	switch p := given["DURATION"]; {
@@ -170,13 +193,6 @@ func (e *Event) times(given map[string]*property, z *zones) {
 		e.End = e.Start.add(duration{days: 1})
 	default:
 		e.End = e.Start
-	}
-	if p := given["RECURRENCE-ID"]; p != nil {
-		if strings.EqualFold(p.param("RANGE"), "THISANDFUTURE") {
-			e.fault(p.line, "RECURRENCE-ID: RANGE=THISANDFUTURE is not supported")
-		}
-		t, _ := read("RECURRENCE-ID")
-		e.RecurrenceID = &t
 	}
 }
 
@@ -207,6 +223,19 @@ func (e *Event) extraDates(p *property, z *zones) {
 		}
 		e.RDates = append(e.RDates, x)
 	}
+}
+
+func attendee(p *property) Attendee {
+	a := Attendee{
+		Person: person(p), Kind: strings.ToUpper(p.param("CUTYPE")), Status: strings.ToUpper(p.param("PARTSTAT")),
+		Comment: strings.TrimSpace(unescape(p.param("X-RESPONSE-COMMENT"))),
+	}
+	for to := range strings.SplitSeq(p.param("DELEGATED-TO"), ",") {
+		if to = address(strings.Trim(strings.TrimSpace(to), `"`)); to != "" {
+			a.Delegates = append(a.Delegates, to)
+		}
+	}
+	return a
 }
 
 // person reads ORGANIZER or ATTENDEE. Apple names people without an address by a path or a UUID, and

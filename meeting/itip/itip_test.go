@@ -194,6 +194,24 @@ func TestRead_faults(t *testing.T) {
 	}
 }
 
+// TestRead_lenient: a zone whose name has a colon without quotes is read, and a UID that is too long for a database gets
+// another one, the same each time.
+func TestRead_lenient(t *testing.T) {
+	o := mustRead(t, event("DTSTART;TZID=tzone://Microsoft/Utc:20270210T090000", "DTEND;TZID=tzone://Microsoft/Utc:20270210T100000")).Objects[0]
+	d, err := o.Dates(time.FixedZone("", 3600), horizon)
+	if want := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC); err != nil || !d.Slot.Start.Equal(want) {
+		t.Errorf("%+v %v", d, err)
+	}
+	var uids []string
+	for _, last := range []string{"a", "a", "b"} {
+		text := strings.Replace(event("DTSTART:20270210T090000Z"), "UID:1", "UID:"+strings.Repeat("x", 3000)+last, 1)
+		uids = append(uids, mustRead(t, text).Objects[0].UID)
+	}
+	if uids[0] != uids[1] || uids[0] == uids[2] || len(uids[0]) > 100 {
+		t.Errorf("UIDs %q", uids)
+	}
+}
+
 func TestZones_names(t *testing.T) {
 	for _, c := range []struct{ tzid, want string }{
 		{"Europe/Berlin", "Europe/Berlin"},
@@ -289,6 +307,28 @@ func TestRead_newestCounts(t *testing.T) {
 		}
 		if sequence, stamp := o.Newest(); sequence != 3 || stamp.Day() != 2 {
 			t.Errorf("newest is %d of %v", sequence, stamp)
+		}
+	}
+}
+
+// A date that is added has no ID of its own. It is known by its start from then on, also in answers.
+func TestComponents_added(t *testing.T) {
+	text := strings.Join([]string{
+		"BEGIN:VCALENDAR", "METHOD:ADD", "BEGIN:VEVENT", "UID:1", "SEQUENCE:1", "DTSTART;TZID=Europe/Berlin:20270210T090000", "DURATION:PT1H", "END:VEVENT",
+		"BEGIN:VEVENT", "UID:1", "SEQUENCE:1", "DTSTART:20270211T090000Z", "DTEND:20270211T100000Z", "END:VEVENT", "END:VCALENDAR", "",
+	}, "\r\n")
+	c := mustRead(t, text)
+	if len(c.Objects) != 1 || c.Objects[0].Master != nil || len(c.Objects[0].Overrides) != 2 {
+		t.Fatalf("%+v", c.Objects)
+	}
+	all := c.Components([]byte(text), "1")
+	for i, want := range []string{"RECURRENCE-ID;TZID=Europe/Berlin:20270210T090000\r\n", "RECURRENCE-ID:20270211T090000Z\r\n"} {
+		again := mustRead(t, all[i].Text).Objects[0]
+		if !strings.Contains(all[i].Text, want) || len(again.Overrides) != 1 {
+			t.Errorf("date %d is stored as\n%s", i, all[i].Text)
+		}
+		if reply := Reply(all[i].Text, Answer{Email: "room@example.org", Status: "ACCEPTED"}); !strings.Contains(reply, want) {
+			t.Errorf("date %d is answered by\n%s", i, reply)
 		}
 	}
 }

@@ -58,6 +58,10 @@ func (t Time) add(d duration) Time {
 
 // time reads a value of p. start is when the event begins, as far as it is known.
 func (z *zones) time(p *property, value string, start Time) (Time, error) {
+	tzid := strings.TrimSpace(p.param("TZID"))
+	if i := strings.LastIndexByte(value, ':'); i >= 0 && tzid != "" { // TZID=tzone://Microsoft/Utc without quotes
+		tzid, value = tzid+":"+value[:i], value[i+1:]
+	}
 	value = strings.ToUpper(strings.TrimSpace(value))
 	utc := strings.HasSuffix(value, "Z")
 	value = strings.TrimSuffix(value, "Z")
@@ -89,7 +93,6 @@ func (z *zones) time(p *property, value string, start Time) (Time, error) {
 		t.Zone = utcZone
 		return t, nil
 	}
-	tzid := strings.TrimSpace(p.param("TZID"))
 	if tzid == "" {
 		if p.name != "DTSTART" && start.Zone != nil && start.Zone != utcZone { // some programs name the zone once
 			t.Zone = start.Zone

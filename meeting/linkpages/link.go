@@ -59,6 +59,7 @@ const (
 	forArrival    = "punctual check-in\x00"
 	forInvitation = "punctual invitation as seen\x00"
 	forOffer      = "punctual offer\x00"
+	forMail       = "punctual mail\x00"
 
 	forInvitationBefore = "punctual invitation\x00" // of earlier releases, without the version that was seen
 )

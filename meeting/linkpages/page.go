@@ -89,6 +89,7 @@ func readerZone(own, meeting string) *time.Location {
 // follow links too. POST acts.
 type Pages struct {
 	Service *meeting.Service
+	Mails   Mails
 	Links   *Links
 	Limiter account.Limiter // of invalid tokens, by network
 	Inbox   gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
@@ -102,6 +103,7 @@ func (p *Pages) Register(r gin.IRouter) {
 		arrivalPath: {p.showArrival, p.arrive},
 		respondPath: {p.showInvitation, p.respond},
 		offerPath:   {p.showOffer, p.answerOffer},
+		mailPath:    {p.showMail, p.confirmMail},
 	} {
 		r.GET(path, handlers.get)
 		r.HEAD(path, handlers.get)

@@ -28,6 +28,7 @@ type words struct {
 	Respond  pageWords
 	Offer    pageWords
 	CheckIn  pageWords `json:"check_in"`
+	Mail     pageWords
 }
 
 type pageWords struct {

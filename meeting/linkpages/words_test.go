@@ -13,6 +13,7 @@ func TestPageWords(t *testing.T) {
 		"respond":  func(w *words) pageWords { return w.Respond },
 		"offer":    func(w *words) pageWords { return w.Offer },
 		"check-in": func(w *words) pageWords { return w.CheckIn },
+		"mail":     func(w *words) pageWords { return w.Mail },
 	}
 	for name, of := range pages {
 		want := of(english)

@@ -176,7 +176,8 @@ func (w *walk) read(e *message.Entity, to *[]byte) error {
 	if int64(len(text)) > w.limits.Size {
 		return &complexError{fmt.Sprintf("its calendar must have at most %d bytes", w.limits.Size)}
 	}
-	if !utf8.Valid(text) { // a program that does not say what it wrote
+	text = bytes.ReplaceAll(text, []byte{0}, nil) // which no database keeps
+	if !utf8.Valid(text) {                        // a program that does not say what it wrote
 		if text, err = charmap.Windows1252.NewDecoder().Bytes(text); err != nil {
 			return fmt.Errorf("cannot read the characters of part %d: %w", w.parts, err)
 		}

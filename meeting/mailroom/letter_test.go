@@ -53,6 +53,7 @@ func TestReadLetter(t *testing.T) {
 		want string
 	}{
 		"alone":                                 {header + "Content-Type: text/calendar; method=REQUEST; charset=UTF-8\r\n\r\n" + ics, ics},
+		"with null characters":                  {header + "Content-Type: text/calendar\r\n\r\n" + strings.Replace(ics, "SUMMARY:", "SUMMARY:\x00", 1), ics},
 		"base64":                                {header + "Content-Type: text/calendar; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n" + wrapped(ics), ics},
 		"Latin-1 and quoted-printable":          {header + "Content-Type: text/calendar; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" + encodedLatin1(t, ics), ics},
 		"no character set, but Latin-1":         {header + "Content-Type: text/calendar\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" + encodedLatin1(t, ics), ics},

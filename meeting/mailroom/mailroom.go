@@ -40,6 +40,7 @@ const (
 	Trusted         Verdict = "trusted"
 	Unauthenticated Verdict = "unauthenticated" // the sender's address is not proven
 	NotOrganizer    Verdict = "not_organizer"   // the sender does not organize the meeting
+	NotAttendee     Verdict = "not_attendee"    // the sender is not the attendee who responds
 	TooMany         Verdict = "too_many"        // more than limits.per_sender
 	Loop            Verdict = "loop"            // from a room, or an automatic reply
 	NoCalendar      Verdict = "no_calendar"     // without a calendar message
@@ -59,6 +60,10 @@ const (
 
 // ErrNotFound means that there is no such mail.
 var ErrNotFound = errors.New("mailroom: no such mail")
+
+// ErrNoResponse means that a mail for a meeting is no response to its invitation: it was written by a
+// person, whom the refusal tells that the organizer does not read it.
+var ErrNoResponse = errors.New("mailroom: a mail for a meeting must be a response to its invitation")
 
 // A StateError means that a mail in this state cannot be released or retried.
 type StateError struct{ State State }

@@ -31,6 +31,11 @@ type Processor interface {
 	// Process must be idempotent: after a crash it is called again. An error means that it should be
 	// called again later.
 	Process(ctx context.Context, c Calendar) (*Outcome, error)
+	// Help tells a sender, once, that rooms cannot read winmail.dat, and what to change. c has no
+	// calendar message.
+	Help(ctx context.Context, c Calendar) (*Outcome, error)
+	// Ask mails the sender, once for all copies of a mail, a link to confirm it. It returns what the mail is about.
+	Ask(ctx context.Context, c Calendar, title string, m *Mail) (string, error)
 }
 
 // Outcome is what was done about a calendar message.
@@ -148,6 +153,12 @@ func (p *Process) Execute(ctx context.Context, m delayjob.Message) error {
 func (p *Process) process(ctx context.Context, m *Mail) (*Outcome, error) {
 	limits := p.Settings().Limits
 	letter, err := ReadLetter(m.Raw, limits)
+	if m.Verdict == Unauthenticated && m.Version == 1 { // nobody has released it
+		return p.ask(ctx, m, letter)
+	}
+	if err == nil && letter.Calendar == nil && letter.Winmail {
+		return p.processor.Help(ctx, Calendar{Recipient: m.Recipient, From: m.From, MessageID: m.MessageID, Received: m.Received})
+	}
 	var c *itip.Calendar
 	if err == nil {
 		c, err = ReadCalendar(letter, limits)

@@ -3,6 +3,8 @@ package mailroom
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,8 @@ type Store interface {
 	Mail(ctx context.Context, id int64) (*Mail, error)
 	// List returns mails without Raw, newest first.
 	List(ctx context.Context, f Filter) ([]*Mail, error)
+	// Copies returns the IDs of the mails in quarantine that are the same mail for other recipients, and its own.
+	Copies(ctx context.Context, m *Mail) ([]int64, error)
 	// Ahead reports whether an older new mail about the same event waits that has not failed yet.
 	Ahead(ctx context.Context, m *Mail) (bool, error)
 	// Due returns at most n new mails due in w, without Raw, ordered by due time and ID, starting after
@@ -37,9 +41,6 @@ type Store interface {
 	Due(ctx context.Context, w delayjob.Window, after *Mail, n int) ([]*Mail, error)
 	// Bury makes new mails whose message is a dead letter dead.
 	Bury(ctx context.Context) error
-	// Trim deletes mails that are not new and were received before the given time, and returns how
-	// many.
-	Trim(ctx context.Context, before time.Time) (int64, error)
 }
 
 // A Scheduler adds messages directly to the queue. It may lose messages: the loader finds them.
@@ -110,12 +111,15 @@ type Envelope struct {
 }
 
 // Receive stores a mail for each recipient, with the verdict on it. Once it returns nil the mail is not
-// lost. A mail that was received before is not stored again. An error means that the database failed.
-// It returns the mails that were stored.
+// lost. A mail that was received before is not stored again. [ErrNoResponse] refuses a mail for good; any
+// other error means that the database failed. It returns the mails that were stored.
 func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail, error) {
 	judged, err := s.Judge(ctx, e, raw)
 	if err != nil {
 		return nil, err
+	}
+	if e.Source == LMTP && judged.Verdict == NoCalendar && judged.Letter.Automatic == "" && !slices.ContainsFunc(e.Recipients, isRoom) {
+		return nil, ErrNoResponse
 	}
 	now := s.micro()
 	ms := make([]*Mail, len(e.Recipients))
@@ -123,6 +127,12 @@ func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail,
 		m := judged.mail(e, raw)
 		m.Recipient, m.Version, m.Received, m.Due = strings.ToLower(to), 1, now, now
 		m.State = s.Settings().Trust.state(m.Verdict)
+		if m.Verdict == Winmail && isRoom(to) && s.Settings().Trust.authenticated(judged.Letter) == "" {
+			m.State = New // its sender is told what to change
+		}
+		if isRoom(to) && s.asks(e, judged) {
+			m.State = New // its sender is asked
+		}
 		ms[i] = &m
 	}
 	s.limit(ctx, judged, ms)
@@ -148,9 +158,22 @@ func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail,
 	return stored, nil
 }
 
+var ofMeeting = regexp.MustCompile(`^(?i:meeting|series)-[0-9]+@`)
+
+// isRoom reports whether a known address is that of a room or a site, and not of a meeting.
+func isRoom(address string) bool { return !ofMeeting.MatchString(address) }
+
 // limit puts the mails of a sender who sends too many in quarantine.
 func (s *Service) limit(ctx context.Context, j *Judged, ms []*Mail) {
-	if j.Verdict != Trusted {
+	if !slices.ContainsFunc(ms, func(m *Mail) bool { return m.State == New }) {
+		return
+	}
+	if j.Verdict == Unauthenticated { // does not use up what the person in From may send
+		if ok, _ := s.Limiter.AllowN(ctx, "unproven "+j.Letter.From, len(ms)); !ok {
+			for _, m := range ms {
+				m.State = Quarantined
+			}
+		}
 		return
 	}
 	if ok, _ := s.Limiter.AllowN(ctx, j.Letter.From, len(ms)); ok {
@@ -165,7 +188,7 @@ func (t Trust) state(v Verdict) State {
 	switch v {
 	case Trusted:
 		return New
-	case Unauthenticated, NotOrganizer:
+	case Unauthenticated, NotOrganizer, NotAttendee:
 		if t.Refuse {
 			return Refused
 		}
@@ -207,7 +230,10 @@ func (s *Service) Judge(ctx context.Context, e Envelope, raw []byte) (*Judged, e
 	if err != nil {
 		return j, nil
 	}
-	if reason := loops(e, letter); reason != "" {
+	if letter.Calendar != nil {
+		j.Calendar, err = ReadCalendar(letter, settings.Limits)
+	}
+	if reason := loops(e, letter, j.Calendar); reason != "" {
 		j.Verdict, j.Reason = Loop, reason
 		return j, nil
 	}
@@ -218,7 +244,7 @@ func (s *Service) Judge(ctx context.Context, e Envelope, raw []byte) (*Judged, e
 		}
 		return j, nil
 	}
-	if j.Calendar, err = ReadCalendar(letter, settings.Limits); err != nil {
+	if err != nil {
 		j.Calendar = nil
 		j.Verdict, j.Reason = refused(err)
 		return j, nil
@@ -247,9 +273,11 @@ func refused(err error) (Verdict, string) {
 }
 
 // loops returns why a mail must not be answered by a program, or "". An automatic REQUEST, such as that
-// of a ticket system, is processed.
-func loops(e Envelope, l *Letter) string {
+// of a ticket system, is processed. So is a response, which is never answered.
+func loops(e Envelope, l *Letter, c *itip.Calendar) string {
 	switch {
+	case c != nil && responds(c.Method):
+		return ""
 	case e.Sender == "" && e.Source == LMTP:
 		return "has no envelope sender, so it is a report about another mail"
 	case l.Automatic == "auto-replied":
@@ -260,12 +288,15 @@ func loops(e Envelope, l *Letter) string {
 	return ""
 }
 
+// responds reports whether a method is that of a response to an invitation.
+func responds(method string) bool { return method == "REPLY" || method == "COUNTER" }
+
 func (s *Service) judgeSender(ctx context.Context, l *Letter, c *itip.Calendar) (Verdict, string, error) {
-	if l.Bulk && c.Method != "REQUEST" {
+	if l.Bulk && c.Method != "REQUEST" && !responds(c.Method) {
 		return Loop, "is from a mailing list", nil
 	}
 	senders := []string{l.From}
-	if c.Method != "REPLY" {
+	if !responds(c.Method) {
 		for _, o := range c.Objects {
 			senders = append(senders, o.Head().Organizer.Email)
 		}
@@ -285,9 +316,13 @@ func (s *Service) judgeSender(ctx context.Context, l *Letter, c *itip.Calendar) 
 		return Unauthenticated, reason, nil
 	}
 	switch c.Method {
-	case "REQUEST", "CANCEL", "ADD":
+	case "REQUEST", "CANCEL", "ADD", "DECLINECOUNTER":
 		if !organizes(l.From, c) {
 			return NotOrganizer, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY)", nil
+		}
+	case "REPLY", "COUNTER":
+		if !attends(l.From, c) {
+			return NotAttendee, l.From + " is neither the attendee who responds nor acts for them (SENT-BY)", nil
 		}
 	}
 	return Trusted, "", nil

@@ -18,7 +18,11 @@ type Trust struct {
 	Network bool
 	Servers []string // authserv-ids
 	Refuse  bool     // mails that are not trusted are refused instead of quarantined
+	Confirm bool     // senders who are not authenticated are asked whether an invitation is theirs
 }
+
+// failedDMARC means that the mail is forged, and not only that nothing proves its sender.
+const failedDMARC = "failed DMARC"
 
 // authenticated returns why the address in From is not proven, or "".
 func (t Trust) authenticated(l *Letter) string {
@@ -47,7 +51,7 @@ func (t Trust) authenticated(l *Letter) string {
 				return ""
 			}
 			if r.Value == authres.ResultFail {
-				return "failed DMARC"
+				return failedDMARC
 			}
 		case *authres.DKIMResult:
 			signer := r.Domain
@@ -88,7 +92,7 @@ func sameOrganization(a, b string) bool {
 // the organizer.
 func organizes(from string, c *itip.Calendar) bool {
 	for _, o := range c.Objects {
-		for _, e := range eventsOf(o) {
+		for _, e := range o.Events() {
 			if !strings.EqualFold(e.Organizer.Email, from) && !strings.EqualFold(e.Organizer.SentBy, from) {
 				return false
 			}
@@ -97,9 +101,16 @@ func organizes(from string, c *itip.Calendar) bool {
 	return from != ""
 }
 
-func eventsOf(o *itip.Object) []*itip.Event {
-	if o.Master == nil {
-		return o.Overrides
+// attends reports whether the sender of a response is an attendee of each of its events, or acts for one.
+func attends(from string, c *itip.Calendar) bool {
+	for _, o := range c.Objects {
+		for _, e := range o.Events() {
+			if !slices.ContainsFunc(e.Attendees, func(a itip.Attendee) bool {
+				return strings.EqualFold(a.Email, from) || strings.EqualFold(a.SentBy, from)
+			}) {
+				return false
+			}
+		}
 	}
-	return append([]*itip.Event{o.Master}, o.Overrides...)
+	return from != ""
 }

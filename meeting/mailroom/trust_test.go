@@ -47,6 +47,25 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestAttends: the sender of a response is its attendee.
+func TestAttends(t *testing.T) {
+	t.Parallel()
+	for attendee, want := range map[string]bool{
+		"ATTENDEE;PARTSTAT=ACCEPTED:mailto:ADA@example.org":                 true,
+		`ATTENDEE;SENT-BY="mailto:ada@example.org":MAILTO:boss@example.org`: true,
+		"ATTENDEE;PARTSTAT=ACCEPTED:mailto:boss@example.org":                false,
+		"ORGANIZER:mailto:ada@example.org":                                  false,
+	} {
+		c, err := itip.Read(strings.NewReader(invitation(attendee)), itip.DefaultLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := attends("ada@example.org", c); got != want {
+			t.Errorf("%s: %t", attendee, got)
+		}
+	}
+}
+
 // TestOrganizes: the sender organizes every event, or acts for its organizer.
 func TestOrganizes(t *testing.T) {
 	t.Parallel()

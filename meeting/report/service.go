@@ -16,7 +16,12 @@ type Service struct {
 	store    Store
 	timezone func() string
 	now      func() time.Time
+
+	addedUp time.Time // when all days were last added up; of AddUpDays
 }
+
+// addUpAll is how often all missing days are added up. Changed ones are each time.
+const addUpAll = time.Minute
 
 // NewService returns a service. timezone returns the zone of rooms for which none is named.
 func NewService(store Store, timezone func() string, now func() time.Time) *Service {
@@ -59,12 +64,19 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 	return groups, total, q.Span, nil
 }
 
-// AddUpDays adds up days, so that reports read sums instead of meetings, until none is left.
+// AddUpDays adds up days, so that reports read sums instead of meetings, until none is left. It looks
+// for days that nothing has changed, such as new ones, once a minute. Only one goroutine may call it.
 func (s *Service) AddUpDays(ctx context.Context) error {
-	for more := true; more; {
+	began := s.now()
+	all := began.Sub(s.addedUp) >= addUpAll
+	for more := true; more; all = true { // what was removed is missing
 		var err error
-		if more, err = s.store.AddUpDays(ctx, s.timezone(), s.now().UTC().Truncate(time.Microsecond)); err != nil {
+		if more, err = s.store.AddUpDays(ctx, s.timezone(), s.now().UTC().Truncate(time.Microsecond), all); err != nil {
+			s.addedUp = time.Time{}
 			return fmt.Errorf("add up days for reports: %w", err)
+		}
+		if all {
+			s.addedUp = began
 		}
 	}
 	return nil

@@ -19,9 +19,9 @@ type Store interface {
 	// before. Days and hours are those of the rooms' zones.
 	RoomUse(ctx context.Context, q Query, at time.Time) ([]RoomUse, error)
 	// AddUpDays adds up some of the days that reports read, as they are at an instant; zone is that of
-	// rooms for which none is named. It reports whether there are more. Reports are right without it,
-	// but slower.
-	AddUpDays(ctx context.Context, zone string, at time.Time) (more bool, err error)
+	// rooms for which none is named. It reports whether there may be more. Unless all is set it may add
+	// up only days that have changed, not those that are new. Reports are right without it, but slower.
+	AddUpDays(ctx context.Context, zone string, at time.Time, all bool) (more bool, err error)
 	// Punctuality returns how late meetings of span were started, and how late those were ended
 	// that ran to their end. It counts how many are within each bound, and how many are beyond the
 	// last.

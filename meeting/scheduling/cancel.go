@@ -23,10 +23,14 @@ func (e *event) cancel(ctx context.Context, current []itip.Component, seats []se
 		for _, s := range seats {
 			told := Told{RecurrenceID: id, Address: s.address, RoomID: s.roomID, Version: versionOf(c.Event)}
 			if before := e.known.told(id, s.address); before != nil {
+				if told.Compare(before.Version) <= 0 {
+					continue
+				}
 				told.RoomID, told.Number = before.RoomID, before.Number
 			}
 			e.record.Answers = append(e.record.Answers, told)
-			e.known.Answers = append(slices.DeleteFunc(e.known.Answers, func(t Told) bool { return t.RecurrenceID == id && t.Address == s.address }), told)
+			e.know(told)
+			e.outdate(told)
 		}
 	}
 	if e.person.UserID != 0 && len(e.known.Instances) > 0 && !e.message.DryRun {
@@ -35,6 +39,20 @@ func (e *event) cancel(ctx context.Context, current []itip.Component, seats []se
 		}
 	}
 	return e.finish(ctx)
+}
+
+// outdate keeps answers from being sent that a cancellation has overtaken: about the date or, of the whole event,
+// about any of its dates.
+func (e *event) outdate(cancelled Told) {
+	for _, t := range e.known.Answers {
+		if t.Address != cancelled.Address || t.Compare(cancelled.Version) > 0 || cancelled.RecurrenceID != "" && t.RecurrenceID != cancelled.RecurrenceID {
+			continue
+		}
+		reply := &meeting.Reply{From: t.Address + "@" + e.conf.Domain, Event: e.object.UID, Date: t.RecurrenceID}
+		e.record.Outdated = append(e.record.Outdated, e.proposal(reply.From, t.RecurrenceID), meeting.Notice{
+			Kind: meeting.NoticeReply, Channel: meeting.Email, To: meeting.Person{Email: e.organizer}, Facts: meeting.Facts{Reply: reply},
+		})
+	}
 }
 
 // rearrange brings the meeting to the seats that are left.
@@ -50,10 +68,8 @@ func (e *event) rearrange(ctx context.Context) error {
 		return e.release(ctx)
 	}
 	e.latest = e.known.Instances
-	object, err := e.merged()
-	if err != nil {
+	if e.object, err = e.merged(); err != nil {
 		return err
 	}
-	e.object = object
-	return e.book(ctx, object, places)
+	return e.book(ctx, e.object, places)
 }

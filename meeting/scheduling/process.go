@@ -18,6 +18,10 @@ func (s *Service) Process(ctx context.Context, m Message) (*Outcome, error) {
 	out := &Outcome{State: Ignored, Reason: "method"}
 	switch m.Calendar.Method {
 	case "REQUEST", "ADD", "CANCEL":
+	case "REPLY", counter:
+		return s.respond(ctx, m)
+	case "DECLINECOUNTER":
+		return s.proposalDeclined(ctx, m)
 	case "":
 		if m.Via != meeting.OriginCalDAV {
 			return out, nil
@@ -26,6 +30,11 @@ func (s *Service) Process(ctx context.Context, m Message) (*Outcome, error) {
 		return out, nil
 	}
 	if out.Reason = "no_event"; len(m.Calendar.Objects) == 0 {
+		return out, nil
+	}
+	out.Reason = ""
+	if m.Calendar.Method == "ADD" && slices.ContainsFunc(m.Calendar.Objects, func(o *itip.Object) bool { return o.Master != nil }) {
+		out.State, out.Reason = Refused, "added_rule" // only dates can be added
 		return out, nil
 	}
 	var states []State
@@ -40,7 +49,7 @@ func (s *Service) Process(ctx context.Context, m Message) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	if slices.Contains(states, Done) {
+	if slices.Contains(states, Done) { // another event of the message was refused
 		out.Reason = ""
 	}
 	for _, state := range []State{Done, Duplicate, Refused, Outdated, Ignored} {
@@ -50,6 +59,21 @@ func (s *Service) Process(ctx context.Context, m Message) (*Outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// proposalDeclined notes that an organizer does not accept the time that a room proposed. Nothing changes: the room has
+// declined, and holds nothing.
+func (s *Service) proposalDeclined(ctx context.Context, m Message) (*Outcome, error) {
+	for _, o := range m.Calendar.Objects {
+		known, err := s.Store.KnownEvent(ctx, o.UID, fault.FoldEmail(o.Head().Organizer.Email))
+		if err != nil {
+			return nil, err
+		}
+		if known.ID != 0 {
+			return &Outcome{State: Done}, nil
+		}
+	}
+	return &Outcome{State: Ignored, Reason: "no_event"}, nil
 }
 
 // event is an event while a message about it is processed.
@@ -71,9 +95,17 @@ type event struct {
 	record Record
 
 	pending      bool // dates of the series wait for a decision
-	refusedDates []refusedDate
+	refusedDates []*refusedDate
 	roomNames    map[int64]string // of the places
+
+	current []itip.Component // of the message, what is new
+	seats   []seat           // of the message
+	asked   map[asked]bool   // what the message asks, and nothing newer has answered
+	joined  map[string]bool  // addresses that it invites to the whole event, and that were not
 }
+
+// asked is a date for which an address is invited; an empty date is the whole event.
+type asked struct{ date, address string }
 
 // seat is an invited address.
 type seat struct {
@@ -114,22 +146,28 @@ func (e *event) process(ctx context.Context) (State, error) {
 	var current []itip.Component
 	state := Outdated
 	for _, c := range components {
-		switch e.order(c.Event, seats) {
-		case 0:
-			if state = Duplicate; len(components) == 1 {
-				return e.repeated(c.Event, seats), nil
-			}
-		case 1:
+		order := e.order(c.Event, seats)
+		if order == 0 {
+			state = Duplicate
+		}
+		switch {
+		case order > 0 || e.newContent(c.Event):
 			current = append(current, c)
+		case order == 0 && len(components) == 1:
+			return e.repeated(c.Event, seats), nil
 		}
 	}
 	if len(current) == 0 {
 		return state, nil
 	}
+	e.current, e.seats = current, seats
 	if e.message.Calendar.Method == "CANCEL" {
 		return e.cancel(ctx, current, seats)
 	}
-	return e.request(ctx, current, seats)
+	if done, err := e.request(ctx, current, seats); err != nil || len(e.asked) > 0 || len(seats) == 0 {
+		return done, err
+	}
+	return state, nil // what rooms were told since is newer
 }
 
 // addressed returns the addresses that the message is for.
@@ -160,10 +198,12 @@ func (e *event) addressed(ctx context.Context) ([]seat, error) {
 	return seats, nil
 }
 
+func (e *event) local(email string) (string, bool) { return e.conf.local(email) }
+
 // local returns the local part of an address of the mailroom, in lower case.
-func (e *event) local(email string) (string, bool) {
+func (s Settings) local(email string) (string, bool) {
 	local, domain, ok := strings.Cut(strings.ToLower(strings.TrimSpace(email)), "@")
-	return local, ok && e.conf.Domain != "" && domain == e.conf.Domain
+	return local, ok && s.Domain != "" && domain == s.Domain
 }
 
 func versionOf(c *itip.Event) Version { return Version{c.Sequence, c.Stamp.UTC()} }
@@ -189,13 +229,10 @@ func (k *Known) told(id, address string) *Told {
 	return nil
 }
 
-// order reports whether a version is newer than what is known (1), was processed before (0), or is
-// outdated (-1).
+// order reports whether a version is newer than what the seats were told (1), was processed before (0), or is
+// outdated (-1). What an event is has its own order: a program may tell rooms of different versions.
 func (e *event) order(c *itip.Event, seats []seat) int {
 	id, v := recurrenceID(c), versionOf(c)
-	if i := e.known.instance(id); i != nil && v.Compare(i.Version) < 0 {
-		return -1
-	}
 	order := -1
 	for _, s := range seats {
 		t := e.known.told(id, s.address)
@@ -206,16 +243,38 @@ func (e *event) order(c *itip.Event, seats []seat) int {
 			order = 0
 		}
 	}
-	if len(seats) == 0 { // a calendar program took the room out
-		return 1
+	if i := e.known.instance(id); len(seats) == 0 && (i == nil || v.Compare(i.Version) >= 0) {
+		return 1 // a calendar program took the room out
 	}
 	return order
+}
+
+// newContent reports whether a version says more about an event or date than what is known of it.
+func (e *event) newContent(c *itip.Event) bool {
+	i := e.known.instance(recurrenceID(c))
+	return e.message.Calendar.Method != "CANCEL" && (i == nil || versionOf(c).Compare(i.Version) > 0)
+}
+
+// invited reports whether an address is invited to a date of the event, or to the event itself if the date is
+// empty, and has not declined. An address may be invited to some dates alone.
+func (e *event) invited(id, address string) bool {
+	all, one := e.known.told("", address), e.known.told(id, address)
+	switch {
+	case one == nil:
+		one = all
+	case all == nil || one.Status == "" || one.Compare(all.Version) >= 0:
+	case all.Status == "": // a cancellation of everything includes what came before it
+		return false
+	case one.Status == Declined: // it is asked again
+		one = all
+	}
+	return one != nil && one.Status != "" && one.Status != Declined
 }
 
 // repeated returns the answers that were given before.
 func (e *event) repeated(c *itip.Event, seats []seat) State {
 	for _, s := range seats {
-		if t := e.known.told(recurrenceID(c), s.address); t != nil && t.Status != "" {
+		if t := e.known.told(recurrenceID(c), s.address); t != nil && t.Status != "" && t.Status != unanswered {
 			e.out.Answers = append(e.out.Answers, Answer{Address: s.address, RoomID: t.RoomID, RecurrenceID: t.RecurrenceID, Status: t.Status, Reason: t.Reason, Text: t.Text})
 		}
 	}

@@ -48,6 +48,7 @@ func (e *event) request(ctx context.Context, current []itip.Component, seats []s
 		return "", err
 	}
 	e.object = object
+	e.invite(current, seats)
 	places, err := e.places(ctx, seats)
 	if err != nil {
 		return "", err
@@ -72,7 +73,7 @@ func (e *event) request(ctx context.Context, current []itip.Component, seats []s
 	}
 	for _, c := range current {
 		for _, p := range places {
-			if slices.ContainsFunc(seats, func(s seat) bool { return s.address == p.address }) {
+			if e.asked[asked{recurrenceID(c.Event), p.address}] {
 				e.answer(c, p)
 				e.answerDates(p, versionOf(c.Event))
 			}
@@ -86,10 +87,55 @@ func (e *event) stage(current []itip.Component) {
 	e.latest = slices.Clone(e.known.Instances)
 	for _, c := range current {
 		i := Instance{RecurrenceID: recurrenceID(c.Event), Version: versionOf(c.Event), ICS: c.Text}
+		if before := e.known.instance(i.RecurrenceID); before != nil && i.Compare(before.Version) < 0 {
+			continue
+		}
 		e.latest = append(slices.DeleteFunc(e.latest, func(x Instance) bool { return x.RecurrenceID == i.RecurrenceID }), i)
 		e.record.Instances = append(e.record.Instances, i)
 	}
 	slices.SortFunc(e.latest, func(a, b Instance) int { return cmp.Compare(a.RecurrenceID, b.RecurrenceID) })
+}
+
+// invite notes what the message asks its seats. A newer message may have taken a seat out of the whole event,
+// or moved the event away from a date: then nothing is asked, but the invitation is remembered.
+func (e *event) invite(current []itip.Component, seats []seat) {
+	e.asked, e.joined = map[asked]bool{}, map[string]bool{}
+	for _, c := range current {
+		id := recurrenceID(c.Event)
+		for _, s := range seats {
+			told := Told{RecurrenceID: id, Address: s.address, RoomID: s.roomID, Version: versionOf(c.Event), Status: unanswered}
+			before := e.known.told(id, s.address)
+			e.joined[s.address] = e.joined[s.address] || id == "" && (before == nil || before.Status == "")
+			if before != nil {
+				if told.Compare(before.Version) <= 0 {
+					continue
+				}
+				if told.Number = before.Number; before.Status != "" {
+					told.RoomID = cmp.Or(before.RoomID, s.roomID)
+				}
+			}
+			e.know(told)
+			if e.invited(id, s.address) && !e.fell(id) {
+				e.asked[asked{id, s.address}] = true
+			} else {
+				e.record.Answers = append(e.record.Answers, told)
+			}
+		}
+	}
+}
+
+// know takes over what an address was told.
+func (e *event) know(told Told) {
+	if before := e.known.told(told.RecurrenceID, told.Address); before != nil {
+		*before = told
+	} else {
+		e.known.Answers = append(e.known.Answers, told)
+	}
+}
+
+// fell reports whether the series has moved away from a date that differs.
+func (e *event) fell(id string) bool {
+	return id != "" && e.object.Master != nil && !slices.ContainsFunc(e.object.Overrides, func(o *itip.Event) bool { return recurrenceID(o) == id })
 }
 
 // merged returns the event as its newest versions say.
@@ -123,45 +169,34 @@ func (e *event) merged() (*itip.Object, error) {
 	return object, nil
 }
 
-// places are the seats of the message, and those that were invited before.
+// places are the addresses that are invited to the event or to some of its dates, each once.
 func (e *event) places(ctx context.Context, seats []seat) ([]*place, error) {
 	var places []*place
-	add := func(s seat) error {
-		p := &place{seat: s}
-		places = append(places, p)
-		if s.roomID == 0 {
-			return nil
+	for _, t := range e.known.Answers {
+		if !e.invited(t.RecurrenceID, t.Address) || slices.ContainsFunc(places, func(p *place) bool { return p.address == t.Address }) {
+			continue
+		}
+		p := &place{}
+		if at := slices.IndexFunc(seats, func(s seat) bool { return s.address == t.Address }); at >= 0 {
+			p.seat = seats[at]
+		} else {
+			roomID, siteID, err := e.Store.ByAddress(ctx, t.Address)
+			if err != nil {
+				return nil, err
+			}
+			if p.seat = (seat{t.Address, roomID, siteID}); roomID == 0 && siteID == 0 {
+				continue
+			}
+		}
+		p.roomID = cmp.Or(p.roomID, t.RoomID) // one of a site keeps its room while it is free
+		if places = append(places, p); p.roomID == 0 {
+			continue
 		}
 		var err error
-		if p.room, err = e.Meetings.Room(ctx, s.roomID); errors.Is(err, meeting.ErrNotFound) {
+		if p.room, err = e.Meetings.Room(ctx, p.roomID); errors.Is(err, meeting.ErrNotFound) {
 			p.roomID, err = 0, nil
 		}
-		return err
-	}
-	for _, t := range e.known.Answers {
-		at := slices.IndexFunc(seats, func(s seat) bool { return s.address == t.Address })
-		if at >= 0 && t.Status != "" && seats[at].roomID == 0 { // it keeps its room while it is free
-			seats[at].roomID = t.RoomID
-		}
-		if at >= 0 || t.Status == "" || t.Status == Declined || slices.ContainsFunc(places, func(p *place) bool { return p.address == t.Address }) {
-			continue
-		}
-		if gone := e.known.told("", t.Address); gone != nil && gone.Status == "" {
-			continue
-		}
-		roomID, siteID, err := e.Store.ByAddress(ctx, t.Address)
 		if err != nil {
-			return nil, err
-		}
-		if roomID == 0 && siteID == 0 {
-			continue
-		}
-		if err := add(seat{t.Address, cmp.Or(roomID, t.RoomID), siteID}); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range seats {
-		if err := add(s); err != nil {
 			return nil, err
 		}
 	}
@@ -173,7 +208,7 @@ func (e *event) places(ctx context.Context, seats []seat) ([]*place, error) {
 func (e *event) findOrganizer(ctx context.Context, head *itip.Event) (err error) {
 	_, domain, _ := strings.Cut(e.organizer, "@")
 	if e.person.UserID == 0 && e.conf.Guests && slices.Contains(e.conf.Domains, domain) && !e.message.DryRun {
-		if e.person, err = e.People.Guest(ctx, e.organizer, cmp.Or(head.Organizer.Name, e.organizer)); err != nil {
+		if e.person, err = e.People.Guest(ctx, e.organizer, head.Organizer.Name); err != nil {
 			return err
 		}
 	}
@@ -300,7 +335,7 @@ func (e *event) single(ctx context.Context, head *itip.Event, dates *itip.Dates,
 		var rooms []int64
 		var asked []*place
 		for _, p := range places {
-			if p.status == "" && p.room != nil {
+			if p.status == "" && p.room != nil && e.invited(recurrenceID(head), p.address) {
 				asked, rooms = append(asked, p), append(rooms, p.roomID)
 				tried[p.roomID] = true
 			}
@@ -394,7 +429,7 @@ func (e *event) refused(ctx context.Context, err error, f meeting.Fields, head *
 		var lines []string
 		for _, v := range violations {
 			if concerns(p, v.Figures.RoomID) {
-				lines = append(lines, e.words.violations([]meeting.Fault{v})...)
+				lines = append(lines, e.violations([]meeting.Fault{v})...)
 			}
 		}
 		for _, c := range conflicts {
@@ -456,8 +491,8 @@ func (e *event) release(ctx context.Context) error {
 
 // answer notes what a place says about a component, and the mail that tells the organizer.
 func (e *event) answer(c itip.Component, p *place) {
-	if i := slices.IndexFunc(e.refusedDates, func(r refusedDate) bool { return r.key != "" && r.key == recurrenceID(c.Event) }); i >= 0 && p.status != Declined {
-		p = &place{seat: p.seat, room: p.room, status: Declined, reason: meeting.ReasonTaken, lines: e.refusedDates[i].lines}
+	if r := e.refusal(recurrenceID(c.Event), p.roomID); r != nil && p.roomID != 0 && p.status != Declined {
+		p = &place{seat: p.seat, room: p.room, status: Declined, reason: meeting.ReasonTaken, lines: r.lines[p.roomID]}
 	}
 	told := Told{
 		RecurrenceID: recurrenceID(c.Event), Address: p.address, RoomID: p.roomID, Version: versionOf(c.Event),
@@ -475,6 +510,7 @@ func (e *event) answer(c itip.Component, p *place) {
 	if told.Recipient != "" {
 		a.Mail = e.mail(c, nil, p, told)
 		e.record.Replies = append(e.record.Replies, e.notice(a.Mail, told, c.Event))
+		e.propose(c, p, told)
 	}
 	e.record.Answers = append(e.record.Answers, told)
 	e.out.Answers = append(e.out.Answers, a)

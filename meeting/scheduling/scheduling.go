@@ -1,5 +1,6 @@
 // Package scheduling answers calendar messages (iTIP, RFC 5546) for rooms: invitations, changes and
-// cancellations from other calendar programs become meetings, and each invited room answers.
+// cancellations from other calendar programs become meetings, and each invited room answers. Replies to
+// invitations of this installation become the responses of its attendees.
 package scheduling
 
 import (
@@ -54,6 +55,10 @@ const (
 	Declined  Status = "DECLINED"
 )
 
+// unanswered is the status of an address that is invited and was not answered: to a date that the event does
+// not have at present, or before it was taken out of the whole event. It is never sent.
+const unanswered = Status("NEEDS-ACTION")
+
 // Answer is what an invited address says about an event, or about one date of a series.
 type Answer struct {
 	Address      string // local part, in lower case
@@ -90,7 +95,7 @@ type Told struct {
 	Address      string
 	RoomID       int64 // 0: none was found
 	Version
-	Status    Status // empty: the address is no longer invited
+	Status    Status // empty: the address is no longer invited; unanswered: there was nothing to answer
 	Reason    string
 	Text      string
 	MessageID string // of the mail that was answered
@@ -125,7 +130,8 @@ type Record struct {
 	Instances      []Instance // new versions
 	Answers        []Told     // new answers
 	Replies        []meeting.Notice
-	ExtendAt       time.Time // when more dates of the series are booked; zero: never
+	Outdated       []meeting.Notice // pending replies about the same are not sent
+	ExtendAt       time.Time        // when more dates of the series are booked; zero: never
 }
 
 // Store keeps events and answers.
@@ -140,6 +146,8 @@ type Store interface {
 	EventOf(ctx context.Context, id meeting.ID) (uid, organizer string, err error)
 	// SaveRecord saves what a message changed, and returns the notices with their IDs.
 	SaveRecord(ctx context.Context, r *Record) ([]meeting.Notice, error)
+	// Tell saves notices, and returns them with their IDs: 0 if there is one with the same key.
+	Tell(ctx context.Context, notices []meeting.Notice) ([]meeting.Notice, error)
 	// Changed returns meetings from other calendars that changed up to an instant and whose answers may
 	// be outdated.
 	Changed(ctx context.Context, until time.Time, after meeting.ID, limit int) ([]Change, error)
@@ -147,6 +155,11 @@ type Store interface {
 	Extended(ctx context.Context, until time.Time, after int64, limit int) ([]Extension, error)
 	// Extension returns a series that goes on; nil: it does not.
 	Extension(ctx context.Context, id int64) (*Extension, error)
+	// SeriesOfFirst returns the series that a meeting became the first date of; 0: none.
+	SeriesOfFirst(ctx context.Context, id meeting.ID) (int64, error)
+	// Replied returns the responses by mail of an attendee to an invitation.
+	Replied(ctx context.Context, uid, email string) ([]Replied, error)
+	SaveReply(ctx context.Context, r Replied) error
 	// SettleChange removes the note of a change, unless the meeting changed since.
 	SettleChange(ctx context.Context, c Change) error
 }
@@ -179,10 +192,16 @@ type Settings struct {
 
 	BeyondWindow BeyondWindow
 	Title        TitlePolicy
+	Counter      bool          // rooms that decline a meeting also propose the first alternative (METHOD:COUNTER)
 	Guests       bool          // unknown senders of Domains become users without a password
 	Domains      []string      // in lower case
 	MaxAdvance   time.Duration // how far ahead rooms can be booked; 0: without limit
 	Undo         time.Duration
+}
+
+// TooMany reports whether so many dates are taken that the series is declined.
+func (s Settings) TooMany(taken, of int) bool {
+	return taken > 0 && (taken == of || taken > s.Count || taken*100 > s.Percent*of)
 }
 
 // BeyondWindow says what happens to dates of a series that are further ahead than rooms can be booked.
@@ -210,6 +229,7 @@ type Deps struct {
 	Store     Store
 	People    Directory
 	Scheduler meeting.Scheduler
+	UID       func(meetingID, seriesID int64) string // of a meeting or series of ours in calendars
 	Settings  func() Settings
 	Now       func() time.Time
 	Log       *slog.Logger

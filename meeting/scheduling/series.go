@@ -11,6 +11,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/finding"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
@@ -19,23 +20,18 @@ import (
 // mostDates is how many declined dates of a series are answered one by one. More are one text.
 const mostDates = 20
 
-// refusedDate is a date of a series that is not booked.
+// refusedDate is a date of a series that is not booked in all rooms.
 type refusedDate struct {
 	key   string
-	slot  clock.Slot // by the rule
-	lines []string
+	start time.Time          // by the rule
+	lines map[int64][]string // for people, by the room that is not booked
 }
 
-// series books a series, or changes what is booked of it.
+// series books a series, or changes what is booked of it. Each room answers for itself: a date is booked in
+// those of its rooms that can be booked.
 func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates, places []*place) error {
-	var rooms []int64
-	for _, p := range places {
-		if p.status == "" && p.room != nil {
-			rooms = append(rooms, p.roomID)
-		}
-	}
 	e.record.ExtendAt = time.Time{}
-	if len(rooms) == 0 {
+	if len(undecided(places)) == 0 {
 		return e.release(ctx)
 	}
 	if e.record.MeetingID != 0 { // it took place once
@@ -45,33 +41,151 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 		e.record.MeetingID = 0
 	}
 	f := meeting.SeriesFields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
-	f.RoomIDs = &rooms
 	if !e.bound(dates, places) {
 		return e.release(ctx)
 	}
 	importing.SetDates(dates, &f, func(o *itip.Event) meeting.Fields { return e.differing(o, f.Fields) })
-	var err error
-	if same, state, lookup := e.samePattern(ctx, rooms); lookup != nil {
-		return lookup
-	} else if same {
-		err = e.reconcile(ctx, f, dates, state)
-	} else {
-		err = e.bookSeries(ctx, f)
+	state, err := e.samePattern(ctx, dates)
+	if err != nil {
+		return err
+	}
+	if state == nil && e.record.SeriesID != 0 { // it takes place at other times
+		if err := e.release(ctx); err != nil {
+			return err
+		}
+		if !e.message.DryRun {
+			e.record.SeriesID = 0
+		}
+	}
+	for _, p := range undecided(places) {
+		if state != nil && slices.Contains(state.RoomIDs, p.roomID) || !e.invited("", p.address) {
+			continue
+		}
+		if err := e.tryRooms(ctx, f, p, places, dates.Slot, state); err != nil {
+			return err
+		}
+	}
+	asked := undecided(places)
+	switch {
+	case len(asked) == 0:
+		return e.release(ctx)
+	case e.message.DryRun:
+	case state != nil:
+		err = e.reconcile(ctx, f, dates, state, asked)
+	default:
+		err = e.bookSeries(ctx, f, dates, asked)
 	}
 	if err != nil {
-		if err := e.seriesRefused(err, places); err != nil {
+		if err := e.seriesRefused(err, asked); err != nil {
 			return err
 		}
 		return e.release(ctx)
 	}
-	for _, p := range places {
-		if p.status == "" && p.room != nil {
-			if p.status = Accepted; e.pending {
-				p.status = Tentative
-			}
+	for _, p := range asked {
+		if p.status = Accepted; e.pending {
+			p.status = Tentative
 		}
 	}
 	return nil
+}
+
+// undecided are the places with a room whose answer is not known yet.
+func undecided(places []*place) []*place {
+	return slices.DeleteFunc(slices.Clone(places), func(p *place) bool { return p.status != "" || p.room == nil })
+}
+
+// tryRooms tries the room of a place and, if it stands for any room of a site, others until one can be booked.
+func (e *event) tryRooms(ctx context.Context, f meeting.SeriesFields, p *place, places []*place, first clock.Slot, state *meeting.SeriesState) error {
+	err := e.tryRoom(ctx, f, p, state)
+	if err != nil || p.siteID == 0 || p.status != Declined {
+		return err
+	}
+	need := finding.Need{Persons: len(*f.Attendees) + 1, SiteID: p.siteID}
+	others, err := e.suggest(ctx, need, first, first, 10)
+	if err != nil {
+		return err
+	}
+	kept := *p
+	for _, other := range others {
+		if slices.ContainsFunc(places, func(o *place) bool { return o.roomID == other.Room.ID }) {
+			continue
+		}
+		*p = place{seat: seat{p.address, other.Room.ID, p.siteID}, room: other.Room}
+		e.roomNames[p.roomID] = p.room.Name
+		if err := e.tryRoom(ctx, f, p, state); err != nil || p.status != Declined {
+			return err
+		}
+	}
+	*p = kept
+	return nil
+}
+
+// tryRoom notes the dates on which a room cannot be booked. It declines the room if there are too many. state is
+// the series that is booked; nil: none.
+func (e *event) tryRoom(ctx context.Context, f meeting.SeriesFields, p *place, state *meeting.SeriesState) error {
+	f.RoomIDs = &[]int64{p.roomID}
+	would, err := e.Meetings.PreviewSeries(ctx, e.by, f)
+	if err != nil {
+		return e.seriesRefused(err, []*place{p})
+	}
+	of := len(would.Skipped) + len(would.Meetings)
+	if state != nil && len(would.Skipped) > 0 {
+		if would.Skipped, err = e.takenByOthers(ctx, would.Skipped, state.ID, p.roomID); err != nil {
+			return err
+		}
+	}
+	if e.conf.TooMany(len(would.Skipped), of) {
+		return e.seriesRefused(&meeting.SeriesConflictError{Dates: would.Skipped}, []*place{p})
+	}
+	for _, s := range would.Skipped {
+		e.refuse(s.OriginalStart, p.roomID, e.skippedLines(s)...)
+	}
+	return nil
+}
+
+// takenByOthers leaves out dates for which the series has the room already.
+func (e *event) takenByOthers(ctx context.Context, dates []meeting.Skipped, id, roomID int64) ([]meeting.Skipped, error) {
+	booked, err := e.coming(ctx, id)
+	own := func(taken meeting.Occupancy) bool {
+		return slices.ContainsFunc(booked, func(m *meeting.Meeting) bool {
+			return slices.Contains(m.RoomIDs, roomID) && m.Slot.Overlaps(taken.Slot)
+		})
+	}
+	return slices.DeleteFunc(dates, func(s meeting.Skipped) bool {
+		return len(s.Violations) == 0 && len(s.Conflicts) > 0 && !slices.ContainsFunc(s.Conflicts, func(o meeting.Occupancy) bool { return !own(o) })
+	}), err
+}
+
+// coming are the dates of a series that take place and have not begun.
+func (e *event) coming(ctx context.Context, id int64) ([]*meeting.Meeting, error) {
+	var all []*meeting.Meeting
+	for p := (meeting.Page{Limit: 500}); ; {
+		ms, next, err := e.Meetings.Meetings(ctx, e.by, meeting.MeetingQuery{SeriesID: id}, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			if !m.Status.Over() && m.Slot.Start.After(e.at) {
+				all = append(all, m)
+			}
+		}
+		if p.Cursor = next; next == "" {
+			return all, nil
+		}
+	}
+}
+
+// wanted are the rooms in which a date is to be booked: without those that were taken out of it, or that
+// cannot be booked then.
+func (e *event) wanted(start time.Time, places []*place) []int64 {
+	key := e.dateKey(start)
+	var rooms []int64
+	for _, p := range places {
+		if e.invited(key, p.address) && e.refusal(key, p.roomID) == nil {
+			rooms = append(rooms, p.roomID)
+		}
+	}
+	return rooms
 }
 
 // bound leaves out dates that are over, that nobody is invited to, and that are too far ahead. It
@@ -142,13 +256,9 @@ func (e *event) endless() bool {
 	})
 }
 
-// uninvited reports whether all places were taken out of a date.
+// uninvited reports whether no place is invited to a date.
 func (e *event) uninvited(id string, places []*place) bool {
-	return !slices.ContainsFunc(places, func(p *place) bool {
-		t := e.known.told(id, p.address)
-		newer := slices.ContainsFunc(e.latest, func(i Instance) bool { return i.RecurrenceID == id && t != nil && i.Compare(t.Version) > 0 })
-		return t == nil || t.Status != "" || newer
-	})
+	return !slices.ContainsFunc(places, func(p *place) bool { return e.invited(id, p.address) })
 }
 
 // differing are the fields of one date that is not like the others.
@@ -167,27 +277,15 @@ func (e *event) differing(o *itip.Event, series meeting.Fields) meeting.Fields {
 	return own
 }
 
-// bookSeries books a series anew, in place of what was booked before.
-func (e *event) bookSeries(ctx context.Context, f meeting.SeriesFields) error {
+// bookSeries books a series anew.
+func (e *event) bookSeries(ctx context.Context, f meeting.SeriesFields, dates *itip.Dates, places []*place) error {
 	f.Reminders = &[]meeting.Reminder{}
-	if e.record.SeriesID != 0 {
-		if err := e.release(ctx); err != nil {
-			return err
+	rooms := e.seriesRooms(places)
+	f.RoomIDs = &rooms
+	for _, d := range dates.Set.Dates(recurrence.AllDates) {
+		if some := e.wanted(d.Slot.Start, places); len(some) > 0 && !slices.Equal(some, rooms) {
+			f.Choices = append(f.Choices, meeting.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
 		}
-		if !e.message.DryRun {
-			e.record.SeriesID = 0
-		}
-	}
-	would, err := e.Meetings.PreviewSeries(ctx, e.by, f)
-	if err != nil {
-		return err
-	}
-	if e.tooMany(len(would.Skipped), len(would.Skipped)+len(would.Meetings)) {
-		return &meeting.SeriesConflictError{Dates: would.Skipped}
-	}
-	if e.message.DryRun {
-		e.note(would.Skipped)
-		return nil
 	}
 	made, err := e.Meetings.BookSeries(ctx, e.by, f)
 	if err != nil {
@@ -195,104 +293,178 @@ func (e *event) bookSeries(ctx context.Context, f meeting.SeriesFields) error {
 	}
 	e.record.SeriesID = made.Series.ID
 	e.pending = slices.ContainsFunc(made.Meetings, waits)
-	e.note(made.Skipped)
+	for _, s := range made.Skipped { // also what was taken just now
+		if _, err := e.bookDate(ctx, made.Series.ID, s.OriginalStart, e.wanted(s.OriginalStart, places)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// tooMany reports whether so many dates are taken that the series is declined.
-func (e *event) tooMany(taken, of int) bool {
-	return taken > 0 && (taken == of || taken > e.conf.Count || taken*100 > e.conf.Percent*of)
+// seriesRooms are the rooms of a series: those that are invited to all of it, or else to any date.
+func (e *event) seriesRooms(places []*place) []int64 {
+	var all, some []int64
+	for _, p := range places {
+		if some = append(some, p.roomID); e.invited("", p.address) {
+			all = append(all, p.roomID)
+		}
+	}
+	if len(all) == 0 {
+		return some
+	}
+	return all
 }
 
-// note remembers dates that are not booked.
-func (e *event) note(skipped []meeting.Skipped) {
-	for _, s := range skipped {
-		e.refuse(s.OriginalStart, e.skippedLines(s)...)
+// bookDate books a date of a series in those of the rooms that can be booked. It returns no meeting if
+// there is none.
+func (e *event) bookDate(ctx context.Context, id int64, start time.Time, rooms []int64) (*meeting.Meeting, error) {
+	for len(rooms) > 0 {
+		m, err := e.Meetings.AddDateIn(ctx, e.by, id, nil, new(clock.At(start)), rooms, meeting.FailOnConflict)
+		if err == nil {
+			e.pending = e.pending || waits(m)
+			return m, nil
+		}
+		if rooms, err = e.narrow(err, start, rooms); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// refuse notes that a date is not booked in a room.
+func (e *event) refuse(start time.Time, roomID int64, lines ...string) {
+	key := e.dateKey(start)
+	r := e.refusal(key, 0)
+	if r == nil {
+		r = &refusedDate{key: key, start: start, lines: map[int64][]string{}}
+		e.refusedDates = append(e.refusedDates, r)
+	}
+	if _, noted := r.lines[roomID]; !noted {
+		r.lines[roomID] = lines
 	}
 }
 
-func (e *event) refuse(original time.Time, lines ...string) {
-	key := e.dateKey(original)
-	if !slices.ContainsFunc(e.refusedDates, func(r refusedDate) bool { return r.key == key }) {
-		e.refusedDates = append(e.refusedDates, refusedDate{key: key, slot: clock.Slot{Start: original}, lines: lines})
+// refusal returns the note about a date in a room, or in any room if that is 0; nil: there is none.
+func (e *event) refusal(key string, roomID int64) *refusedDate {
+	i := slices.IndexFunc(e.refusedDates, func(r *refusedDate) bool {
+		_, noted := r.lines[roomID]
+		return r.key == key && (noted || roomID == 0)
+	})
+	if i < 0 {
+		return nil
 	}
+	return e.refusedDates[i]
+}
+
+// narrow notes which rooms an error of a date is about, and returns the others. It returns errors that say
+// nothing about the date.
+func (e *event) narrow(err error, start time.Time, rooms []int64) ([]int64, error) {
+	var s meeting.Skipped
+	if conflict, ok := errors.AsType[*meeting.ConflictError](err); ok {
+		s.Conflicts = conflict.Conflicts
+	} else if policy, ok := errors.AsType[*meeting.PolicyError](err); ok {
+		s.Violations = policy.Violations
+	} else if taken, ok := errors.AsType[*meeting.SeriesConflictError](err); ok && len(taken.Dates) > 0 {
+		s.Conflicts, s.Violations = taken.Dates[0].Conflicts, taken.Dates[0].Violations
+	} else if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
+		s.Violations = invalid.Faults
+	} else if _, over := errors.AsType[*meeting.StateError](err); !over {
+		return nil, err
+	}
+	named := func(id int64) meeting.Skipped {
+		return meeting.Skipped{
+			Conflicts:  slices.DeleteFunc(slices.Clone(s.Conflicts), func(o meeting.Occupancy) bool { return o.RoomID != id }),
+			Violations: slices.DeleteFunc(slices.Clone(s.Violations), func(f meeting.Fault) bool { return f.Figures.RoomID != id && f.Figures.RoomID != 0 }),
+		}
+	}
+	var left []int64
+	for _, id := range rooms {
+		if of := named(id); len(of.Conflicts)+len(of.Violations) > 0 {
+			e.refuse(start, id, e.skippedLines(of)...)
+		} else {
+			left = append(left, id)
+		}
+	}
+	if len(left) == len(rooms) { // it names none of them
+		for _, id := range rooms {
+			e.refuse(start, id, e.skippedLines(s)...)
+		}
+		return nil, nil
+	}
+	return left, nil
 }
 
 // skippedLines says why a date is not booked.
 func (e *event) skippedLines(s meeting.Skipped) []string {
 	zone := clock.ZoneOrUTC(cmp.Or(e.person.Timezone, e.zoneName))
-	lines := e.words.violations(s.Violations)
+	lines := e.violations(s.Violations)
 	for _, c := range s.Conflicts {
 		lines = append(lines, e.words.conflict(e.roomNames[c.RoomID], c.Slot, zone))
 	}
 	return lines
 }
 
-// samePattern reports whether the series that is booked has the same times and rooms as the event now
-// wants, and returns it.
-func (e *event) samePattern(ctx context.Context, rooms []int64) (bool, *meeting.SeriesState, error) {
-	if e.record.SeriesID == 0 {
-		return false, nil, nil
+// samePattern returns the series that is booked, if it has the same times as the event now wants; else nil. Dates
+// may have been added, but none before the first one.
+func (e *event) samePattern(ctx context.Context, dates *itip.Dates) (*meeting.SeriesState, error) {
+	before := e.known.instance("")
+	if e.record.SeriesID == 0 || before == nil || itip.Pattern(before.ICS) != itip.Pattern(e.instanceOf("").ICS) {
+		return nil, nil
 	}
 	state, err := e.Meetings.Series(ctx, e.by, e.record.SeriesID)
-	if errors.Is(err, meeting.ErrNotFound) || err == nil && !state.CancelledAt.IsZero() {
-		return false, nil, nil
+	if errors.Is(err, meeting.ErrNotFound) || err == nil && (!state.CancelledAt.IsZero() || !state.Start.Equal(dates.Set.Start)) {
+		return nil, nil
 	}
-	if err != nil {
-		return false, nil, err
-	}
-	before := e.known.instance("")
-	same := before != nil && slices.Equal(state.RoomIDs, rooms) && itip.Pattern(before.ICS) == itip.Pattern(e.instanceOf("").ICS)
-	return same, state, nil
+	return state, err
 }
 
 // reconcile brings the booked dates of a series to what the event says now.
-func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *itip.Dates, state *meeting.SeriesState) error {
-	if e.message.DryRun {
-		return nil
-	}
+func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *itip.Dates, state *meeting.SeriesState, places []*place) error {
 	id := state.ID
 	text := meeting.SeriesFields{OnConflict: meeting.SkipOnConflict}
 	text.Title, text.Description, text.Attendees, text.Visibility, text.Import = f.Title, f.Description, f.Attendees, f.Visibility, f.Import
 	if rule := dates.Set.Rule.String(); rule != state.Rule.String() && !e.record.ExtendAt.IsZero() { // the window moved
 		text.Rule = &rule
 	}
-	after, err := e.Meetings.UpdateSeries(ctx, e.by, id, nil, text)
+	slices.SortStableFunc(places, func(a, b *place) int { // as they are booked, then those that are new
+		at := func(p *place) uint { return uint(slices.Index(state.RoomIDs, p.roomID)) }
+		return cmp.Compare(at(a), at(b))
+	})
+	if rooms := e.seriesRooms(places); !slices.Equal(rooms, state.RoomIDs) {
+		text.RoomIDs = &rooms
+	}
+	if !slices.Equal(dates.Set.RDates, state.RDates) {
+		text.RDates, text.ExDates = f.RDates, f.ExDates
+	}
+	left, err := e.leftDates(ctx, state)
+	if err != nil {
+		return err
+	}
+	_, err = e.Meetings.UpdateSeries(ctx, e.by, id, nil, text)
 	if _, over := errors.AsType[*meeting.StateError](err); err != nil && !over {
 		return err
 	}
-	if err == nil {
-		e.note(after.Skipped)
+	coming, err := e.coming(ctx, id)
+	if err != nil {
+		return err
 	}
 	active := map[int64]*meeting.Meeting{} // by local time of the date
-	for p := (meeting.Page{Limit: 500}); ; {
-		ms, next, err := e.Meetings.Meetings(ctx, e.by, meeting.MeetingQuery{SeriesID: id}, p)
-		if err != nil {
-			return err
-		}
-		for _, m := range ms {
-			if m.Status.Over() || !m.Slot.Start.After(e.at) {
-				continue
-			}
-			active[m.OriginalWall.Unix()] = m
-			e.pending = e.pending || waits(m)
-		}
-		if p.Cursor = next; next == "" {
-			break
-		}
+	for _, m := range coming {
+		active[m.OriginalWall.Unix()] = m
+		e.pending = e.pending || waits(m)
 	}
-	wanted := map[int64]bool{}
+	there := map[int64]bool{}
 	for _, d := range dates.Set.Dates(recurrence.AllDates) {
 		if !d.Slot.Start.After(e.at) {
 			continue
 		}
-		wanted[d.Wall.Unix()] = true
-		if err := e.reconcileDate(ctx, id, d, dates, f, active[d.Wall.Unix()]); err != nil {
+		there[d.Wall.Unix()] = true
+		if err := e.reconcileDate(ctx, id, d, dates, f, active[d.Wall.Unix()], places, left[d.Wall.Unix()]); err != nil {
 			return err
 		}
 	}
 	for wall, m := range active {
-		if !wanted[wall] {
+		if !there[wall] {
 			if err := e.drop(ctx, m); err != nil {
 				return err
 			}
@@ -301,13 +473,32 @@ func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *it
 	return nil
 }
 
-// reconcileDate brings one date to what the event says. m is its meeting; nil: there is none.
-func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f meeting.SeriesFields, m *meeting.Meeting) (err error) {
-	if m == nil {
-		if m, err = e.Meetings.AddDate(ctx, e.by, id, nil, new(clock.At(d.Slot.Start)), meeting.FailOnConflict); err != nil {
-			return e.dateRefused(err, d)
-		}
+// leftDates returns the rooms of a series that dates do not have, by local time of the date.
+func (e *event) leftDates(ctx context.Context, state *meeting.SeriesState) (map[int64][]int64, error) {
+	booked, err := e.coming(ctx, state.ID)
+	left := map[int64][]int64{}
+	for _, m := range booked {
+		left[m.OriginalWall.Unix()] = slices.DeleteFunc(slices.Clone(state.RoomIDs), func(id int64) bool { return slices.Contains(m.RoomIDs, id) })
 	}
+	return left, err
+}
+
+// reconcileDate brings one date to what the event says. m is its meeting; nil: there is none. Rooms that left it
+// come back if they are invited to it again.
+func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f meeting.SeriesFields, m *meeting.Meeting, places []*place, left []int64) (err error) {
+	rooms := e.wanted(d.Slot.Start, places)
+	if m == nil {
+		if m, err = e.bookDate(ctx, id, d.Slot.Start, rooms); m == nil {
+			return err
+		}
+		rooms = m.RoomIDs
+	}
+	key := e.dateKey(d.Slot.Start)
+	rooms = slices.DeleteFunc(slices.Clone(rooms), func(room int64) bool {
+		return slices.Contains(left, room) && !slices.ContainsFunc(places, func(p *place) bool {
+			return p.roomID == room && (e.asked[asked{key, p.address}] || e.joined[p.address])
+		})
+	})
 	slot, own := d.Slot, meeting.Fields{Title: f.Title, Description: f.Description, Attendees: f.Attendees, Import: f.Import}
 	if i := slices.IndexFunc(dates.Differs, func(x itip.Differing) bool { return x.Wall.Equal(d.Wall) }); i >= 0 {
 		slot = dates.Differs[i].Slot
@@ -319,33 +510,20 @@ func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, 
 	if !slot.Equal(m.Slot) {
 		own.Start, own.End = new(clock.At(slot.Start)), new(clock.At(slot.End))
 	}
-	after, err := e.Meetings.Update(ctx, e.by, m.ID, nil, own)
-	if err == nil {
-		e.pending = e.pending || waits(after)
-		return nil
-	}
-	if err := e.dateRefused(err, d); err != nil {
-		return err
+	for len(rooms) > 0 {
+		if !slices.Equal(rooms, m.RoomIDs) {
+			own.RoomIDs = &rooms
+		}
+		after, err := e.Meetings.Update(ctx, e.by, m.ID, nil, own)
+		if err == nil {
+			e.pending = e.pending || waits(after)
+			return nil
+		}
+		if rooms, err = e.narrow(err, d.Slot.Start, rooms); err != nil {
+			return err
+		}
 	}
 	return e.drop(ctx, m)
-}
-
-// dateRefused notes that a date cannot be booked. It returns errors that say nothing about the date.
-func (e *event) dateRefused(err error, d recurrence.Date) error {
-	s := meeting.Skipped{OriginalStart: d.Slot.Start}
-	if conflict, ok := errors.AsType[*meeting.ConflictError](err); ok {
-		s.Conflicts = conflict.Conflicts
-	} else if policy, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		s.Violations = policy.Violations
-	} else if taken, ok := errors.AsType[*meeting.SeriesConflictError](err); ok && len(taken.Dates) > 0 {
-		s.Conflicts, s.Violations = taken.Dates[0].Conflicts, taken.Dates[0].Violations
-	} else if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
-		s.Violations = invalid.Faults
-	} else if _, over := errors.AsType[*meeting.StateError](err); !over {
-		return err
-	}
-	e.refuse(d.Slot.Start, e.skippedLines(s)...)
-	return nil
 }
 
 func (e *event) drop(ctx context.Context, m *meeting.Meeting) error {
@@ -370,9 +548,9 @@ func (e *event) seriesRefused(err error, places []*place) error {
 			lines = append(lines, e.skippedLines(s)...)
 		}
 	} else if policy, ok := errors.AsType[*meeting.PolicyError](err); ok {
-		reason, lines = policy.Violations[0].Code, e.words.violations(policy.Violations)
+		reason, lines = policy.Violations[0].Code, e.violations(policy.Violations)
 	} else if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
-		reason, lines = invalid.Faults[0].Code, e.words.violations(invalid.Faults)
+		reason, lines = invalid.Faults[0].Code, e.violations(invalid.Faults)
 	} else if conflict, ok := errors.AsType[*meeting.ConflictError](err); ok {
 		reason, lines = meeting.ReasonTaken, e.skippedLines(meeting.Skipped{Conflicts: conflict.Conflicts})
 	} else if _, over := errors.AsType[*meeting.StateError](err); over {
@@ -385,7 +563,6 @@ func (e *event) seriesRefused(err error, places []*place) error {
 			p.decline(reason, lines...)
 		}
 	}
-	e.refusedDates = nil
 	return nil
 }
 
@@ -395,24 +572,28 @@ func (e *event) answerDates(p *place, v Version) {
 		return
 	}
 	for _, r := range e.refusedDates {
+		lines, refused := r.lines[p.roomID]
+		if !refused {
+			continue
+		}
 		if slices.ContainsFunc(e.record.Answers, func(t Told) bool { return t.RecurrenceID == r.key && t.Address == p.address }) {
 			continue
 		}
 		before := e.known.told(r.key, p.address)
-		told := Told{RecurrenceID: r.key, Address: p.address, RoomID: p.roomID, Version: v, Status: Declined, Reason: meeting.ReasonTaken, Text: strings.Join(r.lines, "\n"), Number: 1}
+		told := Told{RecurrenceID: r.key, Address: p.address, RoomID: p.roomID, Version: v, Status: Declined, Reason: meeting.ReasonTaken, Text: strings.Join(lines, "\n"), Number: 1}
 		if before != nil {
 			if before.Status == Declined { // it was answered
 				continue
 			}
 			told.Number = before.Number + 1
 		}
-		one := &place{seat: p.seat, room: p.room, status: Declined, lines: r.lines}
+		one := &place{seat: p.seat, room: p.room, status: Declined, lines: lines}
 		if e.message.Via == meeting.OriginMail {
 			told.MessageID, told.Recipient = e.message.MessageID, e.organizer
 		}
 		a := Answer{Address: p.address, RoomID: p.roomID, RecurrenceID: r.key, Status: Declined, Reason: told.Reason, Text: told.Text}
 		if told.Recipient != "" && len(e.refusedDates) <= mostDates {
-			c, date := e.componentOf(r.key, &meeting.Meeting{OriginalStart: r.slot.Start})
+			c, date := e.componentOf(r.key, &meeting.Meeting{OriginalStart: r.start})
 			a.Mail = e.mail(c, date, one, told)
 			e.record.Replies = append(e.record.Replies, e.notice(a.Mail, told, c.Event))
 		}

@@ -77,7 +77,7 @@ func (e *event) settle(ctx context.Context, m *meeting.Meeting) error {
 	lines := e.reasons(ctx, m)
 	for _, t := range e.newest(id) {
 		status := statusOf(m, t.RoomID)
-		if t.Status == "" || t.Status == Declined || status == "" || status == t.Status {
+		if !e.invited(id, t.Address) || status == "" || status == t.Status {
 			continue
 		}
 		p := &place{seat: seat{address: t.Address, roomID: t.RoomID}, status: status}

@@ -133,13 +133,16 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	return m, nil
 }
 
-// reply is the answer of a room to an invitation: a text, and the answer for calendar programs. It comes
-// from the address of the room.
+// reply is the answer of a room to an invitation: a text, and the answer for calendar programs if the
+// invitation could be read. It comes from the address of the room.
 func (s *Sender) reply(n notify.Notification, to string, now time.Time) *mail.Msg {
 	r := n.Facts.Reply
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&netmail.Address{Name: headerText(r.Name), Address: r.From})
 	m.ToMailAddress(&netmail.Address{Name: headerText(n.To.Name), Address: to})
+	if cc, err := netmail.ParseAddress(r.CC); err == nil {
+		m.CcMailAddress(&netmail.Address{Address: cc.Address})
+	}
 	m.Subject(literal(headerText(r.Subject)))
 	m.SetDateWithValue(now)
 	m.SetMessageIDWithValue(strings.Trim(n.MessageID, "<>"))
@@ -152,7 +155,9 @@ func (s *Sender) reply(n notify.Notification, to string, now time.Time) *mail.Ms
 	m.SetGenHeader("X-Auto-Response-Suppress", "All")
 	m.SetGenHeader("Content-Language", r.Lang)
 	m.SetBodyString(mail.TypeTextPlain, r.Text)
-	m.AddAlternativeString("text/calendar; method=REPLY", r.Calendar)
+	if r.Calendar != "" {
+		m.AddAlternativeString(mail.ContentType("text/calendar; method="+cmp.Or(r.Method, "REPLY")), r.Calendar)
+	}
 	return m
 }
 

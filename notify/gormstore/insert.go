@@ -56,6 +56,19 @@ func (l *Ledger) Withdraw(tx *gorm.DB, meetingIDs []int64, kinds ...notify.Kind)
 	return nil
 }
 
+// Outdate supersedes the pending notifications of the same threads and scopes as ns, in the transaction tx.
+// It does not stop a notification that is being sent.
+func (l *Ledger) Outdate(tx *gorm.DB, ns []notify.Notification, reason string) error {
+	for _, n := range ns {
+		err := tx.Model(&row{}).Where("thread = ? AND thread <> '' AND scope = ? AND state = 'pending'", n.Thread(), n.Scope()).
+			Updates(map[string]any{"state": notify.Superseded, "last_error": reason, "updated_at": micro(tx.NowFunc())}).Error
+		if err != nil {
+			return fmt.Errorf("supersede notifications: %w", err)
+		}
+	}
+	return nil
+}
+
 // insert sets the IDs of the rows that it inserts.
 func insert(tx *gorm.DB, ns []*notify.Notification, now time.Time) error {
 	rows := make([][17]any, len(ns))

@@ -15,6 +15,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/delayjob"
+	meetings "punctual/meeting"
 	"punctual/notify"
 	"punctual/notify/gormstore"
 	"punctual/tests/testenv/testdb"
@@ -76,7 +77,15 @@ func about(meeting, sequence int64, kind notify.Kind, to string) notify.Notifica
 	}
 }
 
-// TestOrder: meetings are booked, moved and cancelled while a provider refuses mails for now and
+// answered is a reply of a room about an event, or about a date of it.
+func answered(meeting, sequence int64, room, date string) notify.Notification {
+	n := about(meeting, sequence, notify.Reply, "ada@example.org")
+	n.DedupeKey += room + date
+	n.Facts.Reply = &meetings.Reply{From: room + "@rooms.example.org", Event: "42@example.org", Date: date}
+	return n
+}
+
+// TestOrder: meetings are booked, moved and cancelled, and a room answers, while a provider refuses mails for now and
 // two processes send at once. Nobody reads an older mail after a newer one, the last mail that
 // each recipient reads is the last that was recorded, and what is not sent is superseded.
 func TestOrder(t *testing.T) {
@@ -97,6 +106,9 @@ func TestOrder(t *testing.T) {
 				for sequence := range int64(2 + rand.IntN(4)) {
 					kind := []notify.Kind{notify.Invitation, notify.Change, notify.Reminder, notify.Change, notify.Cancellation}[sequence]
 					ns := []notify.Notification{about(meeting+1, sequence, kind, "Ada@example.org"), about(meeting+1, sequence, kind, "bob@example.org")}
+					if meeting == 0 { // an event of another calendar program, whose meeting is booked anew each time
+						ns = []notify.Notification{answered(100+sequence, sequence, "turing", "")}
+					}
 					if err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error { return l.Insert(tx, ns) }); err != nil {
 						t.Error(err)
 						return
@@ -172,6 +184,12 @@ func TestSuperseded(t *testing.T) {
 		{"series by date", series(about(1, 1, notify.Invitation, "ada@example.org"), whole), date(about(3, 2, notify.Change, "ada@example.org")), false, true},
 		{"series by dates", series(about(1, 1, notify.Invitation, "ada@example.org"), whole), series(about(2, 2, notify.Cancellation, "ada@example.org"), some), false, true},
 		{"date by the same", date(about(3, 1, notify.Change, "ada@example.org")), date(about(3, 2, notify.Cancellation, "ada@example.org")), true, false},
+		{"answer", answered(1, 1, "turing", ""), answered(2, 2, "Turing", ""), true, false},
+		{"answer for a date", answered(1, 1, "turing", "20270210T090000Z"), answered(1, 2, "turing", "20270210T090000Z"), true, false},
+		{"answer for everything", answered(1, 1, "turing", "20270210T090000Z"), answered(1, 2, "turing", ""), false, true},
+		{"answer for another date", answered(1, 1, "turing", "20270210T090000Z"), answered(1, 2, "turing", "20270211T090000Z"), false, true},
+		{"answer of another room", answered(1, 1, "turing", ""), answered(1, 2, "hopper", ""), false, true},
+		{"answer by a change", answered(1, 1, "turing", ""), about(1, 2, notify.Change, "ada@example.org"), false, false},
 		{"date by another", date(about(3, 1, notify.Change, "ada@example.org")), date(about(4, 2, notify.Cancellation, "ada@example.org")), false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -202,6 +220,26 @@ func TestSuperseded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOutdate: an answer that is no longer asked for is not sent; others are.
+func TestOutdate(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l := gormstore.New(db.Gorm)
+		whole, date, other := one(t, db, answered(1, 1, "turing", "")), one(t, db, answered(1, 1, "turing", "20270210T090000Z")), one(t, db, answered(1, 1, "hopper", ""))
+		like := answered(0, 0, "turing", "")
+		err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error {
+			return l.Outdate(tx, []notify.Notification{like}, "the room is no longer invited")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[int64]notify.State{whole: notify.Superseded, date: notify.Pending, other: notify.Pending} {
+			if n, err := l.Get(t.Context(), id); err != nil || n.State != want {
+				t.Errorf("%s of %s is %s, want %s (%v)", n.Facts.Reply.Date, n.Facts.Reply.From, n.State, want, err)
+			}
+		}
+	})
 }
 
 // TestScreen: no attempt begins for what must not be sent, not even another one, and it can be

@@ -149,6 +149,28 @@ func (o *Outbox) Trim(before time.Time) (n int, err error) {
 	return n, nil
 }
 
+// Delete deletes the messages whose files match, as they are stored.
+func (o *Outbox) Delete(match func(text string) bool) error {
+	entries, err := os.ReadDir(o.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	for _, e := range entries {
+		if !valid(e.Name()) {
+			continue
+		}
+		name := filepath.Join(o.dir, e.Name())
+		text, err := os.ReadFile(name)
+		if err == nil && match(string(text)) {
+			err = os.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("outbox: %w", err)
+		}
+	}
+	return nil
+}
+
 // Read returns one message, or [ErrNotFound].
 func (o *Outbox) Read(name string) (Message, error) {
 	if !valid(name) {

@@ -22,6 +22,9 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 	switch n.Kind {
 	case notify.Invitation, notify.Change:
 		method = string(ics.MethodRequest)
+		if n.Facts.ReplyDomain == "" && strings.EqualFold(n.To.Address, n.Facts.Organizer.Email) { // nobody invites themselves
+			method = string(ics.MethodPublish)
+		}
 	case notify.Cancellation:
 		method, status = string(ics.MethodCancel), ics.ObjectStatusCancelled
 	default:
@@ -42,13 +45,13 @@ func (r *Renderer) calendar(n notify.Notification) (body, method string) {
 }
 
 // Entry returns an iCalendar to import: a meeting, or the series of its facts, with the UID of its
-// invitations. The result depends only on the arguments.
-func (r *Renderer) Entry(f notify.Facts, tentative bool, changedAt time.Time) []byte {
+// invitations, or another one unless that is empty. The result depends only on the arguments.
+func (r *Renderer) Entry(f notify.Facts, uid string, tentative bool, changedAt time.Time) []byte {
 	cal := ics.NewCalendar()
 	cal.SetProductId("-//Punctual//Punctual//EN")
 	cal.SetMethod(ics.MethodPublish)
 	cal.SetCalscale("GREGORIAN")
-	c := &eventBuilder{Renderer: r, n: notify.Notification{Facts: f, CreatedAt: changedAt}, status: ics.ObjectStatusConfirmed}
+	c := &eventBuilder{Renderer: r, n: notify.Notification{Facts: f, CreatedAt: changedAt}, status: ics.ObjectStatusConfirmed, foreign: uid}
 	if tentative {
 		c.status = ics.ObjectStatusTentative
 	}
@@ -62,8 +65,9 @@ func (r *Renderer) Entry(f notify.Facts, tentative bool, changedAt time.Time) []
 
 type eventBuilder struct {
 	*Renderer
-	n      notify.Notification
-	status ics.ObjectStatus
+	n       notify.Notification
+	status  ics.ObjectStatus
+	foreign string // UID of an event of another calendar program; empty: it is ours
 }
 
 func (c *eventBuilder) single(cal *ics.Calendar) {
@@ -163,12 +167,32 @@ func (c *eventBuilder) seriesRooms() []string {
 
 func (c *eventBuilder) uid() string {
 	switch f := c.n.Facts; {
+	case c.foreign != "":
+		return c.foreign
 	case f.SeriesFirst != 0:
 		return c.uids.meeting(f.SeriesFirst)
 	case f.SeriesID != 0:
 		return c.uids.series(f.SeriesID)
 	}
 	return c.uids.meeting(c.meetingID())
+}
+
+// organize names the organizer. If responses arrive here by mail, the organizer is the address of the
+// meeting, with the name of the person, who then is among those who come.
+func (c *eventBuilder) organize(ev *ics.VEvent) {
+	f := c.n.Facts
+	person := mailto(f.Organizer.Email)
+	if f.ReplyDomain == "" {
+		if person != "" {
+			ev.SetOrganizer(person, cn(f.Organizer))
+		}
+		return
+	}
+	name, _, _ := strings.Cut(c.uid(), "@")
+	ev.SetOrganizer("mailto:"+name+"@"+f.ReplyDomain, cn(f.Organizer))
+	if person != "" {
+		ev.AddAttendee(person, cn(f.Organizer), ics.CalendarUserTypeIndividual, ics.ParticipationRoleChair, ics.ParticipationStatusAccepted)
+	}
 }
 
 func (c *eventBuilder) meetingID() int64 { return cmp.Or(c.n.Facts.MeetingID, c.n.MeetingID) }
@@ -193,10 +217,10 @@ func (c *eventBuilder) event(title, description string, roomNames []string, atte
 	if c.baseURL != "" {
 		ev.SetURL(c.baseURL + "/meetings/" + strconv.FormatInt(c.meetingID(), 10))
 	}
-	if addr := mailto(f.Organizer.Email); addr != "" {
-		ev.SetOrganizer(addr, cn(f.Organizer))
-	}
-	invite(ev, attendees)
+	c.organize(ev)
+	invite(ev, slices.DeleteFunc(slices.Clone(attendees), func(a notify.Contact) bool {
+		return f.ReplyDomain != "" && strings.EqualFold(a.Email, f.Organizer.Email) // who is named already
+	}))
 	ev.SetTimeTransparency(ics.TransparencyOpaque)
 	return ev
 }

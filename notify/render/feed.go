@@ -40,12 +40,7 @@ const refresh = "PT15M"
 // of a series is a separate event, because calendars handle recurring events with many exceptions
 // badly. The result depends only on the arguments.
 func (r *Renderer) Calendar(name string, events []Event, until time.Time) []byte {
-	cal := ics.NewCalendar()
-	cal.SetProductId("-//Punctual//Punctual//EN")
-	cal.SetMethod(ics.MethodPublish)
-	cal.SetCalscale("GREGORIAN")
-	cal.SetXWRCalName(line(name))
-	cal.SetXWRCalDesc("Meetings up to " + until.UTC().Format(time.DateOnly))
+	cal := publication(name, until)
 	cal.SetRefreshInterval(refresh)
 	cal.SetXPublishedTTL(refresh)
 	for _, t := range zonesOf(events) {
@@ -55,6 +50,17 @@ func (r *Renderer) Calendar(name string, events []Event, until time.Time) []byte
 		cal.AddVEvent(r.published(e))
 	}
 	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
+}
+
+// publication is an iCalendar without events.
+func publication(name string, until time.Time) *ics.Calendar {
+	cal := ics.NewCalendar()
+	cal.SetProductId("-//Punctual//Punctual//EN")
+	cal.SetMethod(ics.MethodPublish)
+	cal.SetCalscale("GREGORIAN")
+	cal.SetXWRCalName(line(name))
+	cal.SetXWRCalDesc("Meetings up to " + until.UTC().Format(time.DateOnly))
+	return cal
 }
 
 func (r *Renderer) published(e Event) *ics.VEvent {

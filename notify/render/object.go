@@ -29,26 +29,46 @@ func (r *Renderer) Object(o Object) []byte {
 	cal := ics.NewCalendar()
 	cal.SetProductId("-//Punctual//Punctual//EN")
 	cal.SetCalscale("GREGORIAN")
-	for _, t := range zonesOf(o.Events) {
-		if o.Series != nil {
-			t.end = later(t.end, o.Series.Last.Add(24*time.Hour))
+	r.addObjects(cal, o)
+	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
+}
+
+// Archive returns an iCalendar with objects and a description that mentions until. The result depends
+// only on the arguments.
+func (r *Renderer) Archive(name string, os []Object, until time.Time) []byte {
+	cal := publication(name, until)
+	r.addObjects(cal, os...)
+	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
+}
+
+func (r *Renderer) addObjects(cal *ics.Calendar, os ...Object) {
+	var spans []Event // for the zones: those of series last until their end
+	for _, o := range os {
+		for i, e := range o.Events {
+			if i == 0 && o.Series != nil {
+				e.End = later(e.End, o.Series.Last.Add(24*time.Hour))
+			}
+			spans = append(spans, e)
 		}
+	}
+	for _, t := range zonesOf(spans) {
 		t.describe(cal)
 	}
-	for i, e := range o.Events {
-		if o.UID != "" {
-			e.UID = o.UID
+	for _, o := range os {
+		for i, e := range o.Events {
+			if o.UID != "" {
+				e.UID = o.UID
+			}
+			ev := r.published(e)
+			if i == 0 && o.Series != nil {
+				recurring(ev, o.Series, eventZone(e))
+			}
+			if !e.RecurrenceID.IsZero() {
+				times{loc: eventZone(e)}.set(ev, ics.ComponentPropertyRecurrenceId, e.RecurrenceID)
+			}
+			cal.AddVEvent(ev)
 		}
-		ev := r.published(e)
-		if i == 0 && o.Series != nil {
-			recurring(ev, o.Series, eventZone(e))
-		}
-		if !e.RecurrenceID.IsZero() {
-			times{loc: eventZone(e)}.set(ev, ics.ComponentPropertyRecurrenceId, e.RecurrenceID)
-		}
-		cal.AddVEvent(ev)
 	}
-	return []byte(unquote.Replace(cal.Serialize(ics.WithNewLineWindows)))
 }
 
 // UID returns the UID of a meeting, or of its series.

@@ -162,6 +162,7 @@ func scenarios() []scenario {
 		link := func(f *notify.Facts) { *f = notify.Facts{LinkSeed: "seed", Deadline: new(start)} }
 		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
 		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
+		add("handover", notify.Handover, start, func(f *notify.Facts) { *f = notify.Facts{By: by, Organizer: notify.Contact{Name: "Bo Li"}, Count: 12} })
 		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5

@@ -23,6 +23,7 @@ type view struct {
 	Organizer  string
 	BookedBy   string // who booked it for the organizer; "": the organizer
 	Mine       bool   // the recipient is the organizer
+	Self       bool   // the recipient organizes the meeting and booked it
 	Handover   bool   // the recipient has become the organizer
 	By         string // who changed, cancelled or decided
 	StartTime  string // 10:00
@@ -36,6 +37,7 @@ type view struct {
 	Agreed     string // names of approvers of earlier levels
 	For        string // names of users whose deputy the reader is
 	NoShows    int    // consecutive, of a series
+	Count      int    // meetings that the recipient takes over
 	Series     int64  // number of dates of the series; 0: a single meeting
 	Some       bool   // only some dates of the series
 	Part       string // of a change of a series: ends, goes_on (from Split), added; "": the whole
@@ -82,6 +84,7 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		Handover:  f.Handover,
 		By:        line(f.By),
 		NoShows:   f.NoShows,
+		Count:     f.Count,
 		locale:    l,
 		variant:   variant,
 		meetingID: cmp.Or(f.MeetingID, n.MeetingID),
@@ -89,6 +92,10 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		start:     f.Start.In(mine),
 		end:       f.End.In(mine),
 		room:      room,
+	}
+	v.Self = v.Mine && v.BookedBy == "" && !v.Handover
+	if v.Mine && v.By == v.Recipient { // they know who did it
+		v.By = ""
 	}
 	v.ShortTitle = cut(v.Title, maxSMSTitle)
 	v.Where = v.names(f.Rooms)
@@ -146,7 +153,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.InviteUser, notify.PasswordReset, notify.TestMail:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -229,7 +236,9 @@ func (v *view) fields() []field {
 	if m := v.facts.Move; m != nil {
 		add("move", append(v.slotOf(m.Start.In(v.start.Location()), m.End.In(v.start.Location())), v.names(m.Rooms))...)
 	}
-	add("organizer", v.Organizer)
+	if v.Kind != string(notify.Handover) { // the lead names who organized before
+		add("organizer", v.Organizer)
+	}
 	add("attendees", v.attendees())
 	if d := v.facts.Deadline; d != nil && v.needsDecision() {
 		at := d.In(v.start.Location())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"log/slog"
 	"time"
 
 	"punctual/account/fault"
@@ -50,8 +49,6 @@ type Store interface {
 	// Due returns at most n pending deliveries due in w, ordered by due time and ID, starting
 	// after the given one (nil: the first). It omits deliveries whose message is a dead letter.
 	Due(ctx context.Context, w delayjob.Window, after *Delivery, n int) ([]*Delivery, error)
-	// Trim deletes final deliveries last updated before the given time.
-	Trim(ctx context.Context, before time.Time) error
 }
 
 // Picked is a delivery and its webhook.
@@ -217,24 +214,4 @@ func (s *Service) Ping(ctx context.Context, id int64) (Outcome, error) {
 	return o, nil
 }
 
-const (
-	pingType  = "ping"
-	trimEvery = 6 * time.Hour
-	keep      = 30 * 24 * time.Hour // of final deliveries
-)
-
-// RunTrimmer regularly deletes old deliveries until ctx ends.
-func (s *Service) RunTrimmer(ctx context.Context, log *slog.Logger) error {
-	tick := time.NewTicker(trimEvery)
-	defer tick.Stop()
-	for {
-		if err := s.store.Trim(ctx, s.now().Add(-keep)); err != nil && ctx.Err() == nil {
-			log.Warn("deleting old webhook deliveries failed, retrying", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
+const pingType = "ping"

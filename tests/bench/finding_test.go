@@ -111,6 +111,7 @@ type organisation struct {
 	admin      *testenv.Client
 	site, room int64 // the first of each
 	exec       func(sql string, args ...any)
+	cpu        func() time.Duration // processor time that the program and its database have used
 }
 
 // BenchmarkFinding measures how long it takes to find a room, and to list what is booked, over HTTP, one
@@ -125,6 +126,7 @@ func BenchmarkFinding(b *testing.B) {
 			ServerInstance: p.ServerInstance, admin: p.admin,
 			site: query[int64](b, p.db, `SELECT min(id) FROM sites`), room: query[int64](b, p.db, `SELECT min(id) FROM rooms`),
 			exec: func(sql string, args ...any) { exec(b, p.db, sql, args...) },
+			cpu:  func() time.Duration { return p.cpu(b) + p.postgresCPU(b) },
 		})
 	})
 	b.Run("sqlite", func(b *testing.B) { benchmarkFinding(b, largeOrganisationSQLite(b)) })
@@ -182,12 +184,12 @@ func benchmarkFinding(b *testing.B, p organisation) {
 	year := url.Values{"group": {"site"}, "from": {tomorrow.Format(time.RFC3339)}, "to": {tomorrow.AddDate(0, 0, 365).Format(time.RFC3339)}}
 	for begin := time.Now(); ; time.Sleep(2 * time.Second) {
 		asked := time.Now()
-		p.admin.Want(b, http.StatusOK, http.MethodGet, "/reports/utilisation?"+year.Encode(), nil, nil)
-		if time.Since(asked) < 300*time.Millisecond {
+		res, err := p.admin.Try(http.MethodGet, "/reports/utilisation?"+year.Encode(), nil) // until then it may take too long
+		if err == nil && res.Status == http.StatusOK && time.Since(asked) < 300*time.Millisecond {
 			break
 		}
-		if time.Since(begin) > 5*time.Minute {
-			b.Fatal("days are not added up")
+		if time.Since(begin) > 10*time.Minute {
+			b.Fatal("days are not added up: ", err)
 		}
 	}
 	persons := strings.Repeat("guest@example.org,", 200)
@@ -200,7 +202,7 @@ func benchmarkFinding(b *testing.B, p organisation) {
 		{"availability-free", free("attendees", "8", "features", "video", "free", "true")},
 		{"availability-all", free()},
 		{"availability-page-21", free("cursor", cursor)},
-		{"availability-500-month", func() string { return ask("/availability", day(), 31*24*time.Hour, "limit", "500") }},
+		{"availability-month", func() string { return ask("/availability", day(), 31*24*time.Hour, "limit", "500") }},
 		{"availability-too-many", free("attendees", persons)},
 		{"availability-none", free("features", "piano", "free", "true")},
 		{"suggestions", func() string {
@@ -255,7 +257,11 @@ func benchmarkFinding(b *testing.B, p organisation) {
 			for range b.N {
 				var took []time.Duration
 				items := 0
+				var before time.Duration
 				for i, end := 0, time.Now().Add(8*time.Second); i < n+20 && (i < 23 || time.Now().Before(end)); i++ {
+					if i == 20 { // the first ones fill caches
+						before = p.cpu()
+					}
 					path := c.path()
 					begin := time.Now()
 					res := p.admin.Want(b, http.StatusOK, http.MethodGet, path, nil, nil)
@@ -264,11 +270,12 @@ func benchmarkFinding(b *testing.B, p organisation) {
 					if err := res.Decode(&page); err != nil {
 						b.Fatal(err)
 					}
-					if i >= 20 { // the first ones fill caches
+					if i >= 20 {
 						took = append(took, all)
 						items += len(page.Items) + len(page.Meetings)
 					}
 				}
+				cpu := float64((p.cpu() - before).Microseconds()) / 1000 / float64(len(took))
 				if none := strings.HasSuffix(c.name, "-none"); (items == 0) != none {
 					b.Fatalf("found %d", items)
 				}
@@ -276,8 +283,9 @@ func benchmarkFinding(b *testing.B, p organisation) {
 				p50, p99 := float64(took[len(took)/2].Microseconds())/1000, float64(took[len(took)*99/100].Microseconds())/1000
 				b.ReportMetric(p50, "p50-ms")
 				b.ReportMetric(p99, "p99-ms")
+				b.ReportMetric(cpu, "cpu-ms")
 				b.ReportMetric(float64(items)/float64(len(took)), "items")
-				tell("among 10,000 rooms with 1,000,000 meetings: "+strings.TrimPrefix(b.Name(), "BenchmarkFinding/"), fmt.Sprintf("p50 %.1f, p99 %.1f ms", p50, p99), "p99 <= 30 ms", "")
+				tell("among 10,000 rooms with 1,000,000 meetings: "+strings.TrimPrefix(b.Name(), "BenchmarkFinding/"), fmt.Sprintf("p50 %.1f, p99 %.1f ms; processor time %.1f ms", p50, p99, cpu), "p99 <= 30 ms", "")
 			}
 			b.ReportMetric(0, "ns/op")
 		})

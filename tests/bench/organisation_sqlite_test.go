@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"punctual/app/database"
 	"punctual/tests/testenv"
@@ -24,7 +25,14 @@ func largeOrganisationSQLite(b *testing.B) organisation {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
-	o := organisation{ServerInstance: p, site: 1, room: 1, exec: func(sql string, args ...any) {
+	cpu := func() time.Duration {
+		used, err := processorTime(p.PID())
+		if err != nil {
+			b.Fatal(err)
+		}
+		return used
+	}
+	o := organisation{ServerInstance: p, site: 1, room: 1, cpu: cpu, exec: func(sql string, args ...any) {
 		b.Helper()
 		if _, err := db.SQL.ExecContext(b.Context(), sql, args...); err != nil {
 			b.Fatalf("%s: %v", sql, err)

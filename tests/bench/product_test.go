@@ -363,20 +363,43 @@ func (p *product) calls(b *testing.B) (n int64) {
 // cpu is the processor time the program has used.
 func (p *product) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+	used, err := processorTime(p.PID())
 	if err != nil {
 		b.Fatal(err)
+	}
+	return used
+}
+
+// postgresCPU is the processor time that the server's processes have used.
+func (p *product) postgresCPU(b *testing.B) (total time.Duration) {
+	b.Helper()
+	rows, _ := p.db.Query(b.Context(), `SELECT pid FROM pg_stat_activity`)
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, pid := range pids {
+		used, _ := processorTime(pid) // none, if it has ended since
+		total += used
+	}
+	return total
+}
+
+func processorTime(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
 	}
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int64
 	for _, s := range f[11:13] { // utime, stime; 100 ticks a second on Linux
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			b.Fatal(err)
+			return 0, err
 		}
 		ticks += v
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
 // BenchmarkBookings books single slots by POST /meetings from 16 clients for some seconds.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -201,7 +202,8 @@ type stat struct {
 	Delayed, Ready, Reserved, Dead int
 }
 
-func (i *installation) stats(t *testing.T) []stat {
+// unfinished returns the jobs of which anything is due, leased or dead.
+func (i *installation) unfinished(t *testing.T) []stat {
 	t.Helper()
 	out, err := i.command(t, "queue", "stats", "--json")
 	if err != nil {
@@ -212,5 +214,5 @@ func (i *installation) stats(t *testing.T) []stat {
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
 		t.Errorf("queue stats: %v\n%s", err, out)
 	}
-	return all
+	return slices.DeleteFunc(all, func(s stat) bool { return s.Ready+s.Reserved+s.Dead == 0 })
 }

@@ -52,7 +52,8 @@ func TestSoak(t *testing.T) {
 	i.verdict(t, faults, people, r, before, after)
 }
 
-// settle waits until nothing that is due is left.
+// settle waits until nothing that is due is left, in the database and then in the queue. A job whose end
+// the queue was not told of stays leased until its lease is over and somebody pops again.
 func (i *installation) settle(t *testing.T, within time.Duration) *audit.Report {
 	t.Helper()
 	db := i.connect(t)
@@ -62,7 +63,7 @@ func (i *installation) settle(t *testing.T, within time.Duration) *audit.Report 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Open) == 0 && time.Now().After(i.lastEnd()) {
+		if len(r.Open) == 0 && time.Now().After(i.lastEnd()) && (len(i.unfinished(t)) == 0 || time.Now().After(deadline)) {
 			return r
 		}
 		if time.Now().After(deadline) {
@@ -103,10 +104,8 @@ func (i *installation) verdict(t *testing.T, faults map[string]int, people *traf
 	if people.finished == 0 || r.Meetings == 0 || r.Sent == 0 {
 		t.Errorf("nothing happened: %d meetings, %d notifications, %d jobs", r.Meetings, r.Sent, people.finished)
 	}
-	for _, s := range i.stats(t) {
-		if s.Ready+s.Reserved+s.Dead > 0 {
-			t.Errorf("left in the queue: %+v", s)
-		}
+	if left := i.unfinished(t); len(left) > 0 {
+		t.Errorf("left in the queue: %+v", left)
 	}
 	if out, err := i.command(t, "queue", "check"); err != nil {
 		t.Errorf("queue check: %v\n%s", err, out)

@@ -58,9 +58,10 @@ type Meeting struct {
 	Status      string    `json:"status"`
 	Organizer   User      `json:"organizer"`
 	Attendees   []struct {
-		Email    string `json:"email"`
-		Name     string `json:"name"`
-		Response string `json:"response"`
+		Email    string  `json:"email"`
+		Name     string  `json:"name"`
+		Response string  `json:"response"`
+		Comment  *string `json:"comment"`
 	} `json:"attendees"`
 	Approval struct {
 		Required  bool       `json:"required"`

@@ -35,6 +35,35 @@ func Postgres(t testing.TB) string {
 	return SharedPostgres(t).Database(t)
 }
 
+// MigratedPostgres is [Postgres] with the tables in it that the program makes at its first start.
+func MigratedPostgres(t testing.TB) string {
+	t.Helper()
+	program, server := Program(t), SharedPostgres(t)
+	migrated.Do(func() {
+		url, err := server.Create(migratedTemplate, "template0")
+		if err == nil {
+			cmd := exec.Command(program, "migrate", "up")
+			cmd.Dir = server.dir // where there is no config.yaml
+			cmd.Env = append(os.Environ(), "PUNCTUAL_DATABASE_URL="+url)
+			if out, failed := cmd.CombinedOutput(); failed != nil {
+				err = fmt.Errorf("migrate up: %w\n%s", failed, out)
+			}
+		}
+		migratedErr = err
+	})
+	if migratedErr != nil {
+		t.Fatalf("Postgres: %v", migratedErr)
+	}
+	return server.DatabaseFrom(t, migratedTemplate)
+}
+
+const migratedTemplate = "migrated"
+
+var (
+	migrated    sync.Once
+	migratedErr error
+)
+
 // SharedPostgres is the server behind [Postgres], which all tests of this binary use.
 func SharedPostgres(t testing.TB) *PostgresInstance {
 	t.Helper()

@@ -35,7 +35,7 @@ func build(tags string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(root, "punctual"+tags)
-	if out, err := exec.Command("go", "build", "-tags", tags, "-o", path, "punctual").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", "nomsgpack,"+tags, "-o", path, "punctual").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil

@@ -54,6 +54,32 @@ test('a wrong password does not sign out', async () => {
   expect(session.state).toBe('unknown')
 })
 
+test('a password may need a code; then only the code signs in', async () => {
+  session.state = 'out'
+  route('POST /auth/login', () => problem(401, 'second_factor_required', { challenge: 'c' }))
+  await session.signIn('ada@x.org', 'right')
+  expect([session.state, session.challenge, session.user]).toEqual(['out', 'c', null])
+  route('POST /auth/login/confirm', () => problem(422, 'invalid'))
+  await expect(session.confirm('000000')).rejects.toThrow()
+  expect([session.state, session.challenge]).toEqual(['out', 'c'])
+  let sent: unknown
+  route('POST /auth/login/confirm', async (request) => {
+    sent = await request.json()
+    return { user: ada }
+  })
+  await session.confirm('123456')
+  expect([session.state, session.challenge, session.user?.name]).toEqual(['in', '', 'Ada'])
+  expect(sent).toEqual({ challenge: 'c', code: '123456' })
+})
+
+test('a session may be for setting up codes alone', async () => {
+  route('GET /auth/session', () => ({ user: ada, enroll: true }))
+  await session.load()
+  expect([session.state, session.enroll]).toEqual(['in', true])
+  session.enrolled()
+  expect(session.enroll).toBe(false)
+})
+
 test('signing out ends the session here even if the server does not answer', async () => {
   session.user = ada
   session.state = 'in'

@@ -98,12 +98,14 @@ func (r *mailRow) mail() *mailroom.Mail {
 
 // Known implements [mailroom.Store].
 func (s *Store) Known(ctx context.Context, local string) (bool, error) {
-	var meeting int64
-	if number, ok := strings.CutPrefix(local, "meeting-"); ok {
-		meeting, _ = strconv.ParseInt(number, 10, 64)
+	number := func(prefix string) (id int64) {
+		if text, ok := strings.CutPrefix(local, prefix); ok {
+			id, _ = strconv.ParseInt(text, 10, 64)
+		}
+		return id
 	}
 	var rows []int
-	err := statements.Raw(s.db.WithContext(ctx), "known", local, meeting).Find(&rows).Error
+	err := statements.Raw(s.db.WithContext(ctx), "known", local, number("meeting-"), number("series-")).Find(&rows).Error
 	return len(rows) > 0, wrap("look up an address", err)
 }
 
@@ -204,6 +206,16 @@ func read(q *gorm.DB, what string) ([]*mailroom.Mail, error) {
 	return ms, nil
 }
 
+// Copies implements [mailroom.Store].
+func (s *Store) Copies(ctx context.Context, m *mailroom.Mail) ([]int64, error) {
+	var ids []int64
+	err := s.db.WithContext(ctx).Model(&mailRow{}).
+		Where("state = 'quarantined' AND verdict = ? AND digest = ? AND mail_from = ?", m.Verdict, m.Digest, m.From).
+		Where("received_at BETWEEN ? AND ?", micro(m.Received.Add(-24*time.Hour)), micro(m.Received.Add(24*time.Hour))). // by its index
+		Order("id").Pluck("id", &ids).Error
+	return ids, wrap("look for copies of a mail", err)
+}
+
 // Ahead implements [mailroom.Store].
 func (s *Store) Ahead(ctx context.Context, m *mailroom.Mail) (bool, error) {
 	if m.UID == "" {
@@ -235,19 +247,11 @@ func (s *Store) Bury(ctx context.Context) error {
 		Updates(map[string]any{"state": mailroom.Dead, "last_error": "the program crashed while it processed the mail"}).Error)
 }
 
-// trimAtOnce limits how long a statement of Trim takes.
-const trimAtOnce = 200
-
-// Trim implements [mailroom.Store].
-func (s *Store) Trim(ctx context.Context, before time.Time) (deleted int64, err error) {
-	for {
-		old := s.db.Model(&mailRow{}).Select("id").Where("received_at < ? AND state <> 'new'", micro(before)).Order("received_at").Limit(trimAtOnce)
-		done := s.db.WithContext(ctx).Where("id IN (?)", old).Delete(&mailRow{})
-		deleted += done.RowsAffected
-		if done.Error != nil || done.RowsAffected < trimAtOnce {
-			return deleted, wrap("delete old mails", done.Error)
-		}
-	}
+// Trim deletes up to limit processed mails received before an instant, and returns how many.
+func (s *Store) Trim(ctx context.Context, before time.Time, limit int) (int64, error) {
+	old := s.db.Model(&mailRow{}).Select("id").Where("received_at < ? AND state <> 'new'", micro(before)).Order("received_at").Limit(limit)
+	done := s.db.WithContext(ctx).Where("id IN (?)", old).Delete(&mailRow{})
+	return done.RowsAffected, wrap("delete old mails", done.Error)
 }
 
 func found(err error) error {

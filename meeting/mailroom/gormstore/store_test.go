@@ -125,7 +125,7 @@ func TestStore(t *testing.T) {
 		if got := ids(t, dead, err); got != all(0) {
 			t.Errorf("dead: %s", got)
 		}
-		if n, err := s.Trim(ctx, noon.Add(4*time.Second)); err != nil || n != 2 {
+		if n, err := s.Trim(ctx, noon.Add(4*time.Second), 10); err != nil || n != 2 {
 			t.Errorf("deleted %d, %v", n, err)
 		}
 		left, err := s.List(ctx, mailroom.Filter{Limit: 5})
@@ -143,10 +143,26 @@ func TestKnown(t *testing.T) {
 		if err == nil {
 			err = db.Gorm.Exec("INSERT INTO mail_addresses (address, site_id) VALUES ('berlin', 1)").Error
 		}
+		if err == nil {
+			err = db.Gorm.Exec("INSERT INTO users (id, email, name, role, created_at, updated_at, version) VALUES (1, 'ada@example.org', 'Ada', 'member', ?, ?, 1)", noon, noon).Error
+		}
+		for id, domain := range []string{"", "rooms.example.org", "rooms.example.org"} {
+			if err == nil {
+				err = db.Gorm.Exec(`INSERT INTO meetings (id, title, description, starts_at, ends_at, timezone, organizer_id, status, visibility, created_at, updated_at, reply_domain)
+					VALUES (?, '', '', ?, ?, 'UTC', 1, 'confirmed', 'public', ?, ?, ?)`, id+1, noon, noon.Add(time.Hour), noon, noon, domain).Error
+			}
+			if err == nil {
+				err = db.Gorm.Exec(`INSERT INTO series (id, organizer_id, title, description, timezone, starts, ends, rrule, exdates, rdates, room_ids, attendees, reminders, visibility,
+					created_at, updated_at, first_meeting_id, reply_domain) VALUES (?, 1, '', '', 'UTC', '', '', '', '[]', '[]', '[]', '[]', '[]', 'public', ?, ?, ?, ?)`, id+1, noon, noon, id+10, domain).Error
+			}
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		for local, want := range map[string]bool{"berlin": true, "": false, "turing": false, "meeting-1": false, "meeting-x": false} {
+		for local, want := range map[string]bool{
+			"berlin": true, "": false, "turing": false, "meeting-1": false, "meeting-2": true, "meeting-x": false, "meeting-10": false, "meeting-11": true,
+			"series-1": false, "series-2": true, "series-4": false,
+		} {
 			if got, err := s.Known(t.Context(), local); err != nil || got != want {
 				t.Errorf("%q: %t, %v", local, got, err)
 			}

@@ -50,7 +50,7 @@ type Mail struct {
 	MessageID   *string      `json:"message_id"`
 	UID         *string      `json:"uid" doc:"UID of the event"`
 	Method      *string      `json:"method" example:"REQUEST" doc:"Method of the calendar message"`
-	Verdict     string       `json:"verdict" enum:"trusted,unauthenticated,not_organizer,too_many,loop,no_calendar,winmail,unreadable,too_complex"`
+	Verdict     string       `json:"verdict" enum:"trusted,unauthenticated,not_organizer,not_attendee,too_many,loop,no_calendar,winmail,unreadable,too_complex"`
 	Reason      *string      `json:"reason" doc:"Why the mail is not trusted"`
 	State       string       `json:"state" enum:"new,done,outdated,refused,quarantined,dead"`
 	Outcome     *MailOutcome `json:"outcome" doc:"What was done; null until the mail is processed"`
@@ -72,7 +72,7 @@ type MailOutcome struct {
 
 // MailAnswer is what a room answered, for the whole event or for one date of a series.
 type MailAnswer struct {
-	Address string     `json:"address" doc:"The part before the @"`
+	Address string     `json:"address" doc:"The part before the @. Of a response to an invitation, the address of the attendee"`
 	RoomID  *int64     `json:"room_id" doc:"null if no room was found"`
 	Date    *string    `json:"date" example:"20270210T090000Z" doc:"Date of a series; null for the whole event"`
 	Status  string     `json:"status" enum:"ACCEPTED,TENTATIVE,DECLINED"`

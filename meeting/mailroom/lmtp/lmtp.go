@@ -152,6 +152,7 @@ type session struct {
 
 var (
 	errUnknown = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "There is no room with this address"}
+	errPerson  = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "Calendar programs respond to this address. Nobody reads it: write to the organizer of the meeting"}
 	errLater   = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "The mail cannot be stored now, try again later"}
 )
 
@@ -194,6 +195,9 @@ func (s *session) store(raw []byte) error {
 	defer cancel()
 	unique := slices.Compact(slices.Sorted(slices.Values(s.recipients)))
 	_, err := s.server.receiver.Receive(ctx, mailroom.Envelope{Source: mailroom.LMTP, Sender: s.sender, Recipients: unique}, raw)
+	if errors.Is(err, mailroom.ErrNoResponse) {
+		return errPerson
+	}
 	if err != nil {
 		s.server.log.Warn("storing a mail failed, its server will try again", "error", err)
 		return errLater

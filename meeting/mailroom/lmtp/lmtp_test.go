@@ -39,6 +39,9 @@ func (r *room) Known(_ context.Context, address string) (bool, error) {
 func (r *room) Receive(_ context.Context, e mailroom.Envelope, raw []byte) ([]*mailroom.Mail, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(raw) == 90 {
+		return nil, mailroom.ErrNoResponse
+	}
 	if r.down == "data" {
 		return nil, errors.New("the database is down")
 	}
@@ -130,6 +133,8 @@ func TestServer(t *testing.T) {
 			check("two rooms and none", rcpt, data, ok, unknown, ok, ok)
 			rcpt, data = send(t, c, 30_000, "turing@rooms.example.org")
 			check("too large", rcpt, data, ok, "552 [5 3 4]")
+			rcpt, data = send(t, c, 90, "turing@rooms.example.org")
+			check("written by a person", rcpt, data, ok, "550 [5 7 1]")
 			r.down = "data"
 			rcpt, data = send(t, c, 900, "turing@rooms.example.org")
 			check("the database is down", rcpt, data, ok, later)

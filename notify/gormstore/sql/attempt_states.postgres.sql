@@ -5,6 +5,6 @@
 SELECT n.*, COALESCE(CAST(EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000 AS bigint), 0) AS busy,
     n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q
         WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id
-            AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN ('invitation', 'change', 'cancellation'))) AS in_thread
+            AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN ('invitation', 'change', 'cancellation', 'reply'))) AS in_thread
 FROM notifications n
 WHERE n.id = ANY (ARRAY(SELECT CAST(v AS bigint) FROM jsonb_array_elements_text(CAST($1 AS jsonb)) AS v))

@@ -5,6 +5,6 @@
 SELECT n.*, COALESCE(n.sending_until - $2, 0) AS busy,
     n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q
         WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id
-            AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN ('invitation', 'change', 'cancellation'))) AS in_thread
+            AND (q.state IN ('pending', 'sending') OR q.id > n.id AND q.kind IN ('invitation', 'change', 'cancellation', 'reply'))) AS in_thread
 FROM notifications n
 WHERE n.id IN (SELECT value FROM json_each($1))

@@ -23,15 +23,15 @@ RETURNING notifications.id,
         SELECT q.id FROM notifications q
         WHERE q.thread = notifications.thread AND q.thread <> '' AND q.id <> notifications.id
             AND q.state = 'pending' AND q.due_at <= notifications.updated_at
-            AND NOT (q.kind IN ('invitation', 'change', 'cancellation') AND EXISTS (SELECT 1 FROM notifications c
-                WHERE c.thread = q.thread AND c.thread <> '' AND c.id > q.id AND c.kind IN ('invitation', 'change', 'cancellation')
+            AND NOT (q.kind IN ('invitation', 'change', 'cancellation', 'reply') AND EXISTS (SELECT 1 FROM notifications c
+                WHERE c.thread = q.thread AND c.thread <> '' AND c.id > q.id AND c.kind IN ('invitation', 'change', 'cancellation', 'reply')
                     AND c.state <> 'cancelled' AND (c.scope = 0 OR c.scope = q.scope AND c.scope > 0)))
         ORDER BY q.id LIMIT 1) END AS next_id,
     CASE WHEN notifications.thread <> '' AND notifications.state NOT IN ('pending', 'sending') THEN (
         SELECT q.version FROM notifications q
         WHERE q.thread = notifications.thread AND q.thread <> '' AND q.id <> notifications.id
             AND q.state = 'pending' AND q.due_at <= notifications.updated_at
-            AND NOT (q.kind IN ('invitation', 'change', 'cancellation') AND EXISTS (SELECT 1 FROM notifications c
-                WHERE c.thread = q.thread AND c.thread <> '' AND c.id > q.id AND c.kind IN ('invitation', 'change', 'cancellation')
+            AND NOT (q.kind IN ('invitation', 'change', 'cancellation', 'reply') AND EXISTS (SELECT 1 FROM notifications c
+                WHERE c.thread = q.thread AND c.thread <> '' AND c.id > q.id AND c.kind IN ('invitation', 'change', 'cancellation', 'reply')
                     AND c.state <> 'cancelled' AND (c.scope = 0 OR c.scope = q.scope AND c.scope > 0)))
         ORDER BY q.id LIMIT 1) END AS next_version

@@ -222,7 +222,10 @@ func read(q *gorm.DB, what string) ([]*webhook.Delivery, error) {
 	return ds, nil
 }
 
-// Trim implements [webhook.Store].
-func (s *Store) Trim(ctx context.Context, before time.Time) error {
-	return wrap("trim deliveries", s.db.WithContext(ctx).Where("state <> 'pending' AND updated_at < ?", micro(before)).Delete(&deliveryRow{}).Error)
+// Trim deletes up to limit final deliveries last updated before the given time, and returns how many.
+func (s *Store) Trim(ctx context.Context, before time.Time, limit int) (int64, error) {
+	db := s.db.WithContext(ctx)
+	old := db.Model(&deliveryRow{}).Select("id").Where("state <> 'pending' AND updated_at < ?", micro(before)).Order("updated_at").Limit(limit)
+	done := db.Where("id IN (?)", old).Delete(&deliveryRow{})
+	return done.RowsAffected, wrap("trim deliveries", done.Error)
 }

@@ -390,7 +390,7 @@ func TestTrim(t *testing.T) {
 		}{
 			{at, "1 changed, 1 ended, 1 started, 1 created"}, {at.Add(2 * time.Minute), "1 changed, 1 ended"}, {at.Add(time.Hour), "1 changed"},
 		} {
-			if err := s.Trim(t.Context(), row.before); err != nil {
+			if _, err := s.Trim(t.Context(), row.before, 10); err != nil {
 				t.Fatal(err)
 			}
 			if left, err := s.Deliveries(t.Context(), w.ID, webhook.Filter{Limit: 9}); err != nil || names(left) != row.want {

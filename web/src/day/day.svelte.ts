@@ -7,7 +7,7 @@ import { instantOf, zoneName } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { clockChoice } from './clockChoice.svelte'
 import { filters } from './filters.svelte'
-import type { DayAxis } from './layout'
+import { commonHours, type DayAxis } from './dayAxis'
 
 const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
 const margin = 14 * 3_600_000 // how far clocks are from UTC, at most
@@ -25,7 +25,17 @@ class Day {
   date = $derived(filters.date)
   /** Whether the hours are not those of the user's own clock. */
   foreign = $derived(!clockChoice.mine && filters.otherZone !== '')
-  axis = $derived<DayAxis>({ date: this.date, zone: this.zone })
+  /** The drawn hours of several dates, as a text: only other hours are another axis. */
+  #hours = $derived.by(() => {
+    if (filters.days === 1) return ''
+    const { from, to } = commonHours(this.rooms, this.meetings, { date: filters.span.from, zone: this.zone, days: filters.days })
+    return `${from} ${to}`
+  })
+  axis = $derived.by<DayAxis>(() => {
+    if (!this.#hours) return { date: this.date, zone: this.zone }
+    const [from, to] = this.#hours.split(' ').map(Number) as [number, number]
+    return { date: filters.span.from, zone: this.zone, days: filters.days, hours: { from, to } }
+  })
 
   #all = $state.raw<GridMeeting[]>([])
   #rooms = $state.raw<GridRoom[]>([])

@@ -5,16 +5,19 @@ import { router } from '../lib/router.svelte'
 import { session } from '../lib/session.svelte'
 import { addDays, offsetAt, today } from '../lib/zone'
 import { clockChoice } from './clockChoice.svelte'
-import { addMonths, dayOf, monthOf, weekOf, type Span } from './span'
+import { addMonths, daysOf, monthOf, weekOf, type Span } from './span'
 
 /** The views of rooms and their paths. pages/Day.svelte maps them to components. */
 export const views = { day: '/', week: '/week', month: '/month', list: '/list' } as const
 export type View = keyof typeof views
 
-/** For each view its dates, and the date before and after. */
-const extents: Record<string, { span: (date: string) => Span; step: (date: string, by: number) => string }> = {
-  day: { span: dayOf, step: addDays },
-  list: { span: dayOf, step: addDays },
+/** The most days that are shown side by side. */
+export const mostDays = 7
+
+/** For each view its dates, and the date before and after; `days` are those side by side. */
+const extents: Record<string, { span: (date: string, days: number) => Span; step: (date: string, by: number, days: number) => string }> = {
+  day: { span: daysOf, step: (date, by, days) => addDays(date, days * by) },
+  list: { span: daysOf, step: addDays },
   week: { span: (date) => weekOf(date, firstWeekday()), step: (date, by) => addDays(date, 7 * by) },
   month: { span: monthOf, step: addMonths },
 }
@@ -42,6 +45,12 @@ class Filters {
   text = $derived(this.#query.get('q') ?? '')
   /** The list is grouped by room, not by day. */
   byRoom = $derived(this.#query.get('group') === 'room')
+  /** The number of dates side by side: several, where the address says so, and in the week. */
+  days = $derived.by(() => {
+    if (this.view === 'week') return mostDays
+    const days = Math.trunc(Number(this.#query.get('days')))
+    return this.view === 'day' && days > 1 ? Math.min(days, mostDays) : 1
+  })
   /** The number of active filters. */
   count = $derived(Number(this.site > 0) + Number(this.capacity > 0) + this.features.length + Number(this.text !== ''))
 
@@ -62,7 +71,7 @@ class Filters {
     return offsetAt(noon, other) === offsetAt(noon, this.zone) ? '' : other
   })
   /** The dates that the view shows. */
-  span = $derived(extents[this.view]!.span(this.date))
+  span = $derived(extents[this.view]!.span(this.date, this.days))
 
   set(values: { site?: string; capacity?: string; features?: string[]; q?: string }) {
     const { features, ...rest } = values
@@ -79,13 +88,15 @@ class Filters {
 
   /** Moves to the next (1) or the previous (-1) day, week or month. */
   step(by: number) {
-    this.go(extents[this.view]!.step(this.date, by))
+    this.go(extents[this.view]!.step(this.date, by, this.days))
   }
 
-  /** Returns the address of a view with the current filters, and another date if given. */
-  href(view: View, date?: string): string {
+  /** Returns the address of a view with the current filters, and another date and number of days if given. */
+  href(view: View, date?: string, days = 1): string {
     const query = new URLSearchParams(this.#query)
     if (date) query.set('date', date)
+    if (days > 1) query.set('days', String(days))
+    else query.delete('days')
     return views[view] + (query.size ? '?' + query : '')
   }
 

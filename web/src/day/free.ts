@@ -1,6 +1,7 @@
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { seconds } from '../lib/duration'
-import { dayLength, type Layout, type Stretch } from './layout'
+import { dayLength, type Stretch } from './dayAxis'
+import type { Layout } from './layout'
 import { onStep } from './plan'
 
 const shortest = 15

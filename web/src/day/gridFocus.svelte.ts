@@ -1,9 +1,9 @@
 import { tick, untrack } from 'svelte'
 import { placeOf, type Cursor, type Place } from './cursor'
 import { day } from './day.svelte'
+import { minuteOf } from './dayAxis'
 import { targetOf } from './gridTarget'
 import type { Viewport } from './gridViewport.svelte'
-import { minuteOf } from './layout'
 
 /** The cell of the grid that has the keyboard focus, or gets it with the next Tab. */
 export class GridFocus {
@@ -22,7 +22,7 @@ export class GridFocus {
 
   /** Puts the cursor where a user looks first, until the user enters the grid. For an effect. */
   beginAtFirst() {
-    void day.date
+    void day.axis
     const room = day.rooms[0]
     if (room && !this.inside) untrack(() => (this.cursor = { room: room.id, at: this.#view.firstMinute() }))
   }

@@ -3,10 +3,11 @@ import { mayEdit, mayExtend } from '../lib/requests.svelte'
 import { titleOf } from '../meeting/title'
 import { walk, type Place } from './cursor'
 import { day } from './day.svelte'
+import { dayLength, drawnDay, lengthOf } from './dayAxis'
 import type { GridFocus } from './gridFocus.svelte'
 import type { Planner } from './gridPlanner.svelte'
 import type { Viewport } from './gridViewport.svelte'
-import { dayLength, stepOf, type Stop } from './layout'
+import { stepOf, type Stop } from './layout'
 import { moved, obstacle, onStep, rangeOf, stretched, taken, type Plan } from './plan'
 
 const kinds: Record<string, 'move' | 'start' | 'end' | undefined> = { m: 'move', e: 'end', s: 'start' }
@@ -68,7 +69,7 @@ export class GridKeys {
   #select(index: number, stop: Stop, by: number) {
     const room = day.rooms[index]!
     const step = stepOf(room)
-    const to = Math.min(dayLength, Math.max(stop.from + step, onStep(room, stop.to, Math.floor) + by * step))
+    const to = Math.min(lengthOf(day.axis), Math.max(stop.from + step, onStep(room, stop.to, Math.floor) + by * step))
     this.#focus.cursor = { ...this.#focus.cursor, at: stop.from, to }
     const plan: Plan = { kind: 'draw', room, from: stop.from, to }
     this.#planner.announce([rangeOf(plan), obstacle(plan, this.#planner.now)].filter(Boolean).join('. '))
@@ -82,7 +83,7 @@ export class GridKeys {
     e.preventDefault()
     if (e.key === 'Escape') return planner.cancel(true)
     if (e.key === 'Enter' || e.key === ' ') return void planner.carryOut()
-    const plan = next(planner.plan!, e.key)
+    const plan = next(planner.plan!, e.key, e.shiftKey)
     if (!plan) return
     planner.plan = plan
     planner.announce([plan.room.name, rangeOf(plan), obstacle(plan, planner.now)].filter(Boolean).join(', '))
@@ -95,15 +96,24 @@ function modified(e: KeyboardEvent): boolean {
   return e.altKey || e.metaKey || (e.ctrlKey && e.key !== 'Home' && e.key !== 'End')
 }
 
-/** Returns the plan after a key; undefined if the key does not change it. */
-export function next(p: Plan, key: string): Plan | undefined {
-  const step = stepOf(p.room)
+/** Returns the plan after a key; undefined if the key does not change it. With Shift, a meeting moves by days if several are shown. */
+export function next(p: Plan, key: string, shift = false): Plan | undefined {
+  const step = shift && p.kind === 'move' && day.axis.days ? dayLength : stepOf(p.room)
   const sideways = { ArrowLeft: -step, ArrowRight: step }[key]
   const upwards = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 }[key]
   if (sideways && p.kind !== 'move') return stretched(p, (p.kind === 'start' ? onStep(p.room, p.from, Math.ceil) : onStep(p.room, p.to, Math.floor)) + sideways)
   if (p.kind !== 'move' || (!sideways && !upwards)) return undefined
   const by = p.from - taken('move', p.meeting!, p.home!).from
-  if (sideways) return moved(p, p.room, by + sideways)
+  if (sideways) return moved(p, p.room, past(p, by, sideways))
   const to = Math.min(day.rooms.length - 1, Math.max(0, day.rooms.indexOf(p.room) + upwards!))
   return moved(p, day.rooms[to]!, by)
+}
+
+/** Returns how far the meeting is moved after a step, which skips hours that are not drawn. */
+function past(p: Plan, by: number, step: number): number {
+  const home = taken('move', p.meeting!, p.home!).from
+  const drawn = (at: number) => at >= drawnDay(at, day.axis).from && at < drawnDay(at, day.axis).to
+  let to = by + step
+  while (drawn(home + by) && home + to > 0 && home + to < lengthOf(day.axis) && !drawn(home + to)) to += step
+  return to
 }

@@ -6,8 +6,8 @@ import { wallOf } from '../lib/zone'
 import { booking } from '../meeting/booking.svelte'
 import { move } from '../meeting/move'
 import { day } from './day.svelte'
+import { instantAt, type Stretch } from './dayAxis'
 import type { GridFocus } from './gridFocus.svelte'
-import { instantAt, type Stretch } from './layout'
 import { idle, obstacle, timesOf, type Plan } from './plan'
 
 /** What the user is about to book or to change in the grid, and its result. */

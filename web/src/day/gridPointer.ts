@@ -2,10 +2,11 @@ import type { GridRoom } from '../lib/api/client'
 import { drag } from '../lib/drag'
 import { mayEdit, mayExtend } from '../lib/requests.svelte'
 import { day } from './day.svelte'
+import { lengthOf, type Stretch } from './dayAxis'
 import type { Planner } from './gridPlanner.svelte'
 import { targetOf } from './gridTarget'
 import type { Viewport } from './gridViewport.svelte'
-import { dayLength, layoutOf, snapped, stepOf, type Stretch } from './layout'
+import { layoutOf, snapped, stepOf } from './layout'
 import { drawn, moved, stretched, taken } from './plan'
 
 /** Mouse, pen and touch on the grid: a drag draws, moves or resizes a meeting; a click opens or books. */
@@ -66,7 +67,7 @@ export function slotAt(room: GridRoom, minute: number): Stretch {
   const { placed } = layoutOf(room, day.of(room), day.axis)
   const unit = Math.max(30, stepOf(room))
   const before = Math.max(0, ...placed.filter((p) => p.to <= minute).map((p) => p.to))
-  const after = Math.min(dayLength, ...placed.filter((p) => p.from > minute).map((p) => p.from))
+  const after = Math.min(lengthOf(day.axis), ...placed.filter((p) => p.from > minute).map((p) => p.from))
   const from = Math.max(before, snapped(minute, room, day.axis, unit, Math.floor))
   return { from, to: Math.min(after, from + Math.max(60, unit)) }
 }

@@ -1,30 +1,17 @@
 import type { GridMeeting, GridRoom } from '../lib/api/client'
 import { seconds } from '../lib/duration'
 import { lanes } from '../lib/lanes'
-import { addMinutes, instantOf, minutesBetween, offsetAt, wallOf } from '../lib/zone'
+import { offsetAt } from '../lib/zone'
+import { dayLength, drawnDay, instantAt, lengthOf, minuteOf, stretch, xOf, type DayAxis, type Stretch } from './dayAxis'
 
-// Positions in the row of a room: minutes after midnight of a date, by the clock of the axis, which
-// all rooms share. Intervals that reach beyond the day are cut.
-
-export const dayLength = 1440
-
-/** The date and the zone of the clock that the hours of all rows follow. */
-export interface DayAxis {
-  date: string
-  zone: string
-}
-
-export interface Stretch {
-  from: number
-  to: number
-}
+// What is in the row of a room, in minutes of the axis. Intervals that reach beyond its dates are cut.
 
 /** A meeting in a row: it takes lane `lane` of `of` lanes. */
 export interface Placed extends Stretch {
   meeting: GridMeeting
   lane: number
   of: number
-  /** It begins before, or ends after, the shown day. */
+  /** It begins before, or ends after, the shown dates. */
   before: boolean
   after: boolean
 }
@@ -40,23 +27,6 @@ export interface Layout {
   asked: (Stretch & { meeting: GridMeeting })[]
   shades: Shade[]
   lanes: number
-}
-
-/** An instant as a minute of the axis; it can lie outside of the day. */
-export function minuteOf(instant: string | Date, axis: DayAxis): number {
-  return minutesBetween(axis.date + 'T00:00:00', wallOf(instant, axis.zone))
-}
-
-/** Returns the instant at a minute of the axis. */
-export function instantAt(minute: number, axis: DayAxis): Date {
-  return instantOf(addMinutes(axis.date + 'T00:00:00', minute), axis.zone)
-}
-
-/** Returns the part of an interval that lies in the day, if any. */
-function stretch(of: { start: string; end: string }, axis: DayAxis): Stretch | undefined {
-  const from = Math.max(0, minuteOf(of.start, axis))
-  const to = Math.min(dayLength, minuteOf(of.end, axis))
-  return from < to ? { from, to } : undefined
 }
 
 export function layout(room: GridRoom, meetings: GridMeeting[], axis: DayAxis): Layout {
@@ -82,7 +52,7 @@ export function layout(room: GridRoom, meetings: GridMeeting[], axis: DayAxis): 
     const s = stretch(meeting, axis)
     if (!s) continue
     const before = minuteOf(meeting.start, axis) < 0
-    const after = minuteOf(meeting.end, axis) > dayLength
+    const after = minuteOf(meeting.end, axis) > lengthOf(axis)
     placed.push({ ...s, meeting, before, after, lane: 0, of: 1 })
   }
   placed.sort((a, b) => a.from - b.from || a.to - b.to)
@@ -100,6 +70,13 @@ export function layoutOf(room: GridRoom, meetings: GridMeeting[], axis: DayAxis)
   const made = layout(room, meetings, axis)
   known.set(room, { meetings, axis, layout: made })
   return made
+}
+
+/** Returns how many drawn minutes after a meeting are empty on its date, for its name; 0 beside others in its row. */
+export function gapAfter(p: Placed, all: Placed[], axis: DayAxis): number {
+  if (p.of > 1) return 0
+  const next = Math.min(drawnDay(p.to, axis).to, ...all.filter((o) => o.from >= p.to).map((o) => o.from))
+  return xOf(next, axis) - xOf(p.to, axis)
 }
 
 /** Returns the number of lanes of a row. The common case of one lane needs no layout. */
@@ -153,7 +130,7 @@ export function stops(room: GridRoom, placed: Placed[], axis: DayAxis): Stop[] {
   const until = (end: number) => {
     while (at < end) {
       const to = Math.min(end, snapped(at, room, axis, unit, Math.floor) + unit)
-      all.push({ from: at, to })
+      if (xOf(to, axis) > xOf(at, axis)) all.push({ from: at, to }) // not in a night that is not drawn
       at = to
     }
   }
@@ -162,7 +139,7 @@ export function stops(room: GridRoom, placed: Placed[], axis: DayAxis): Stop[] {
     all.push({ from, to, meeting })
     at = Math.max(at, to)
   }
-  until(dayLength)
+  until(lengthOf(axis))
   return all
 }
 

@@ -4,7 +4,9 @@ import { duration, timeRange } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { titleOf } from '../meeting/title'
 import { day } from './day.svelte'
-import { dayLength, instantAt, minuteOf, occupancy, snapped, stepOf, type Stretch } from './layout'
+import { drawnDay, instantAt, lengthOf, minuteOf, type Stretch } from './dayAxis'
+import { whenOf } from './describe'
+import { occupancy, snapped, stepOf } from './layout'
 
 /** What the user is about to do: draw a new time, move a meeting, or drag one of its edges. */
 export interface Plan extends Stretch {
@@ -22,11 +24,12 @@ export function onStep(room: GridRoom, minute: number, round = Math.round): numb
   return snapped(minute, room, day.axis, stepOf(room), round)
 }
 
-/** Returns a time between the start of the drawing and its current end, on the room's grid, both edges included. */
+/** Returns a time between the start of the drawing and its current end, on the room's grid, both edges included, on one date. */
 export function drawn(room: GridRoom, anchor: number, at: number): Plan {
   const step = stepOf(room)
-  const from = clamp(onStep(room, Math.min(anchor, at), Math.floor), 0, dayLength - step)
-  const to = clamp(onStep(room, Math.max(anchor, at), Math.ceil), from + step, dayLength)
+  const date = drawnDay(anchor, day.axis)
+  const from = clamp(onStep(room, Math.min(anchor, at), Math.floor), date.from, date.to - step)
+  const to = clamp(onStep(room, Math.max(anchor, at), Math.ceil), from + step, date.to)
   return { kind: 'draw', room, from, to }
 }
 
@@ -40,7 +43,7 @@ export function moved(plan: Plan, room: GridRoom, by: number): Plan {
   const was = taken('move', plan.meeting!, plan.home!)
   const step = stepOf(room)
   const still = room.id === was.room.id && Math.abs(by) < step / 2
-  const from = still ? was.from : clamp(onStep(room, was.from + by), Math.min(0, was.from), dayLength - step)
+  const from = still ? was.from : clamp(onStep(room, was.from + by), Math.min(0, was.from), lengthOf(day.axis) - step)
   return { ...was, room, from, to: from + was.to - was.from }
 }
 
@@ -51,7 +54,7 @@ export function stretched(plan: Plan, at: number): Plan {
   const edge = onStep(room, at)
   return plan.kind === 'start'
     ? { ...plan, from: clamp(edge, 0, onStep(room, plan.to, Math.ceil) - step) }
-    : { ...plan, to: clamp(edge, onStep(room, plan.from, Math.floor) + step, dayLength) }
+    : { ...plan, to: clamp(edge, onStep(room, plan.from, Math.floor) + step, lengthOf(day.axis)) }
 }
 
 /** Reports whether the plan would change nothing. */
@@ -69,10 +72,10 @@ export function timesOf(plan: Plan): { start: string; end: string } {
   }
 }
 
-/** "9:30 – 10:30" */
+/** "9:30 – 10:30", with the weekday if several dates are shown. */
 export function rangeOf(plan: Plan): string {
   const { start, end } = timesOf(plan)
-  return timeRange(start, end, day.zone)
+  return whenOf(start, end)
 }
 
 /**

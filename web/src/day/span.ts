@@ -6,9 +6,9 @@ export interface Span {
   to: string
 }
 
-/** Returns the span of one date. */
-export function dayOf(date: string): Span {
-  return { from: date, to: addDays(date, 1) }
+/** Returns the span of some dates. */
+export function daysOf(date: string, days: number): Span {
+  return { from: date, to: addDays(date, days) }
 }
 
 /** Returns the week around a date; `first` is its first weekday, 1 for Monday to 7 for Sunday. */

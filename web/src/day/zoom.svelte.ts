@@ -1,31 +1,29 @@
-const key = 'punctual.zoom'
-const levels = [0.6, 0.8, 1, 1.4, 2, 3]
-const usual = 2
+import { store, stored } from '../lib/stored'
 
 /** The width of an hour, relative to the best fit. */
 class Zoom {
-  #level = $state(read())
-  factor = $derived(levels[this.#level]!)
+  #key: string
+  #levels: number[]
+  #level = $state(0)
+  factor = $derived.by(() => this.#levels[this.#level]!)
   least = $derived(this.#level === 0)
-  most = $derived(this.#level === levels.length - 1)
+  most = $derived.by(() => this.#level === this.#levels.length - 1)
+
+  constructor(key: string, levels: number[]) {
+    this.#key = key
+    this.#levels = levels
+    const level = Number(stored(key) ?? levels.indexOf(1))
+    this.#level = level in levels ? level : levels.indexOf(1)
+  }
 
   by(steps: number) {
-    this.#level = Math.min(levels.length - 1, Math.max(0, this.#level + steps))
-    try {
-      localStorage.setItem(key, String(this.#level))
-    } catch {
-      // Without storage it lasts until the page is closed.
-    }
+    this.#level = Math.min(this.#levels.length - 1, Math.max(0, this.#level + steps))
+    store(this.#key, String(this.#level))
   }
 }
 
-function read(): number {
-  try {
-    const level = Number(localStorage.getItem(key) ?? usual)
-    return level in levels ? level : usual
-  } catch {
-    return usual
-  }
+/** Of a day, of which half fits; and of several days side by side, all of which fit. */
+export const zooms = {
+  day: new Zoom('punctual.zoom', [0.6, 0.8, 1, 1.4, 2, 3]),
+  days: new Zoom('punctual.zoom.days', [1, 1.4, 2, 3]),
 }
-
-export const zoom = new Zoom()

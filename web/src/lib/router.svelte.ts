@@ -82,7 +82,7 @@ class Router {
     if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return
     const a = (e.target as Element).closest?.('a[href]') as HTMLAnchorElement | null
     if (!a || a.target || a.hasAttribute('download') || a.origin !== location.origin) return
-    if (/^\/(docs|openapi\.json|api\/)/.test(a.pathname)) return
+    if (/^\/(docs|openapi\.json|api\/|auth\/)/.test(a.pathname)) return
     e.preventDefault()
     this.go(a.pathname + a.search)
   }

@@ -1,4 +1,4 @@
-import { api, ask, idempotencyKey, onSignedOut, type User } from './api/client'
+import { api, ask, idempotencyKey, onSignedOut, Problem, type User } from './api/client'
 import { i18n, type Language } from './i18n/index.svelte'
 import type { components } from './api/schema'
 import { localZone } from './zone'
@@ -7,6 +7,12 @@ import { localZone } from './zone'
 class Session {
   user = $state.raw<User | null>(null)
   state = $state<'unknown' | 'in' | 'out' | 'unreachable'>('unknown')
+  /** Identity providers to sign in with. */
+  providers = $state.raw<components['schemas']['ProviderBody'][]>([])
+  /** Set while a code must confirm the sign-in. */
+  challenge = $state('')
+  /** Whether the user must set up two-step verification before anything else. */
+  enroll = $state(false)
 
   /** The user's zone: from the profile, else the browser's. */
   zone = $derived(this.user?.timezone || localZone())
@@ -19,42 +25,62 @@ class Session {
 
   #out() {
     this.user = null
+    this.enroll = false
     this.state = 'out'
   }
 
   async load() {
     try {
-      const { user } = await ask(api.GET('/auth/session'))
-      if (user) await this.#in(user)
+      const { user, providers, enroll } = await ask(api.GET('/auth/session'))
+      this.providers = providers ?? []
+      if (user) await this.#in({ user, enroll })
       else this.#out()
     } catch {
       this.state = 'unreachable'
     }
   }
 
-  async #in(user: User) {
+  async #in({ user, enroll = false }: { user: User; enroll?: boolean }) {
     await i18n.settle(user.locale)
     this.user = user
+    this.enroll = enroll
+    this.challenge = ''
     this.state = 'in'
   }
 
+  /** Signs in, or keeps the challenge if a code must confirm it. */
+  async #confirmable(call: Promise<components['schemas']['SessionBody']>) {
+    try {
+      await this.#in(await call)
+    } catch (err) {
+      if (!(err instanceof Problem) || !err.challenge) throw err
+      this.challenge = err.challenge
+      this.state = 'out'
+    }
+  }
+
   async signIn(email: string, password: string) {
-    const { user } = await ask(api.POST('/auth/login', { body: { email, password } }))
-    await this.#in(user)
+    await this.#confirmable(ask(api.POST('/auth/login', { body: { email, password } })))
+  }
+
+  /** Finishes a sign-in with a code. */
+  async confirm(code: string) {
+    await this.#in(await ask(api.POST('/auth/login/confirm', { body: { challenge: this.challenge, code } })))
+  }
+
+  /** Continues after two-step verification has been set up. */
+  enrolled() {
+    this.enroll = false
   }
 
   /** Creates the first admin with the one-time link, and signs in. */
   async setUp(first: { token: string; name: string; email: string; password: string; timezone: string; locale: string }) {
-    const { user } = await ask(
-      api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } }),
-    )
-    await this.#in(user)
+    await this.#in(await ask(api.POST('/setup', { body: first, headers: { 'Idempotency-Key': idempotencyKey() } })))
   }
 
-  /** Chooses a password with the link of an invitation or a password reset, and signs in. */
+  /** Chooses a password with the link of an invitation or a password reset, and signs in, or keeps the challenge. */
   async choosePassword(body: components['schemas']['ConfirmResetInputBody']) {
-    const { user } = await ask(api.POST('/auth/password-reset/confirm', { body }))
-    await this.#in(user)
+    await this.#confirmable(ask(api.POST('/auth/password-reset/confirm', { body })))
   }
 
   /** Switches the language here and for the user's mails. */

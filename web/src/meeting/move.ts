@@ -1,7 +1,8 @@
 import { api, ask, idempotencyKey, Problem, type GridMeeting, type Meeting } from '../lib/api/client'
-import { timeRange } from '../lib/i18n/format'
+import { timeRange, weekday } from '../lib/i18n/format'
 import { i18n } from '../lib/i18n/index.svelte'
 import { toasts } from '../lib/toast.svelte'
+import { wallOf } from '../lib/zone'
 import { booking } from './booking.svelte'
 import { explain } from './reasons'
 import { report } from './undo'
@@ -29,7 +30,10 @@ export async function move(m: GridMeeting, to: Target, zone: string, picture?: P
   try {
     const saved = goesOn ? await extend(m, to.end) : await change(m, to)
     const asked = saved.pending_change
-    const when = timeRange(asked?.start ?? saved.start, asked?.end ?? saved.end, zone)
+    const [start, end] = [asked?.start ?? saved.start, asked?.end ?? saved.end]
+    const date = wallOf(start, zone).slice(0, 10)
+    const range = timeRange(start, end, zone)
+    const when = date === wallOf(m.start, zone).slice(0, 10) ? range : `${weekday(date)}, ${range}`
     const text = goesOn ? i18n.t.grid.extended : asked ? i18n.t.grid.requested : m.series_id ? i18n.t.day.movedDate : i18n.t.day.moved
     report(`${text}: ${when}`, [saved])
     return saved

@@ -67,6 +67,8 @@ export class Problem extends Error {
   readonly faults: Fault[]
   readonly conflicts: Conflict[]
   readonly retryAfter: number
+  /** Confirms the sign-in together with a code; only with the code second_factor_required. */
+  readonly challenge: string
 
   constructor(status: number, body: unknown, retryAfter = 0) {
     const b = (typeof body === 'object' && body ? body : {}) as Record<string, unknown>
@@ -76,6 +78,7 @@ export class Problem extends Error {
     this.faults = Array.isArray(b.errors) ? (b.errors as Fault[]) : []
     this.conflicts = Array.isArray(b.conflicts) ? (b.conflicts as Conflict[]) : []
     this.retryAfter = retryAfter
+    this.challenge = typeof b.challenge === 'string' ? b.challenge : ''
   }
 }
 
@@ -102,7 +105,7 @@ export function onAnswer(fn: () => void) {
 const watch: Middleware = {
   onResponse({ response, schemaPath }) {
     if (response.ok) answered()
-    if (response.status === 401 && !schemaPath.endsWith('/auth/login')) signedOut()
+    if (response.status === 401 && !schemaPath.includes('/auth/login')) signedOut()
   },
 }
 api.use(watch)

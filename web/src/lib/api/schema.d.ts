@@ -30,8 +30,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in with a password */
+        /** Sign in with a password; if the user has two-step verification, answers second_factor_required with a challenge for /auth/login/confirm */
         post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/login/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Finish a sign-in with a code */
+        post: operations["confirm-login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -370,6 +387,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List persons who were or are erased, the latest first */
+        get: operations["list-erasures"];
+        put?: never;
+        /** Erase the data of a person without an account */
+        post: operations["erase-guest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events": {
         parameters: {
             query?: never;
@@ -688,6 +723,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export all data about a user
+         * @description A JSON object with a list for each kind of data: the profile, meetings organized and attended, series, places on waiting lists, notifications, history and audit entries, sessions, tokens, feeds and others, without secrets. At most 5 exports an hour.
+         */
+        get: operations["export-me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me/deputies": {
         parameters: {
             query?: never;
@@ -772,6 +827,75 @@ export interface paths {
         get: operations["list-my-rooms"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get my two-step verification */
+        get: operations["get-second-factor"];
+        put?: never;
+        /** Get a secret for an authenticator app; replaces one that is not confirmed */
+        post: operations["enroll-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/second-factor/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn two-step verification on with a code of the app, and get recovery codes */
+        post: operations["confirm-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/second-factor/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn two-step verification off */
+        post: operations["disable-second-factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/second-factor/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace my recovery codes */
+        post: operations["renew-recovery-codes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1473,6 +1597,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rooms/{id}/photo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the photo of a room
+         * @description A JPEG. With v, the photo's version, it never changes and may be cached.
+         */
+        get: operations["get-room-photo"];
+        /**
+         * Set the photo of a room
+         * @description The picture is turned upright, made smaller, and stored anew without metadata, in two sizes.
+         */
+        put: operations["set-room-photo"];
+        post?: never;
+        /** Remove the photo of a room */
+        delete: operations["delete-room-photo"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/series": {
         parameters: {
             query?: never;
@@ -2026,11 +2175,35 @@ export interface paths {
         get: operations["get-user"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Erase the data of a user who has left
+         * @description Names, addresses and phone numbers are replaced by neutral texts everywhere. Meetings, histories and reports stay. Afterwards the address can be used for a new account. A job carries it out; `GET /erasures` shows how far it is. It cannot be undone.
+         */
+        delete: operations["erase-user"];
         options?: never;
         head?: never;
         /** Change or disable a user */
         patch: operations["update-user"];
+        trace?: never;
+    };
+    "/users/{id}/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export all data about a user
+         * @description A JSON object with a list for each kind of data: the profile, meetings organized and attended, series, places on waiting lists, notifications, history and audit entries, sessions, tokens, feeds and others, without secrets. At most 5 exports an hour.
+         */
+        get: operations["export-user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/users/{id}/feeds": {
@@ -2079,6 +2252,45 @@ export interface paths {
         /** Email a user without a password a new link to choose one; ends earlier links */
         post: operations["invite-user"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how far the leave of a user is */
+        get: operations["get-departure"];
+        put?: never;
+        /**
+         * Disable a user who leaves, and hand over or cancel their meetings
+         * @description A job carries it out; `GET` shows how far it is. Only meetings that have not begun change. With `dry_run` nothing is changed, and the response has only `duties`.
+         */
+        post: operations["leave-user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the two-step verification of a user */
+        get: operations["get-user-second-factor"];
+        put?: never;
+        post?: never;
+        /** Turn off the two-step verification of a user who has lost the app, and end the user's sessions */
+        delete: operations["reset-second-factor"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2694,6 +2906,12 @@ export interface components {
             /** @description Whether to join the waiting list if a room is taken; the response is then 202 with the waiting list entry */
             wait?: boolean | null;
         };
+        BothInputBody: {
+            /** @description Current code of the app, or a recovery code */
+            code: string;
+            /** Format: password */
+            current_password: string;
+        };
         Busy: {
             /**
              * Format: int64
@@ -2804,6 +3022,10 @@ export interface components {
             /** @description 1 to 50 room IDs that replace the rooms of the series */
             room_ids: number[] | null;
         };
+        CodeInputBody: {
+            /** @description Current code of the app */
+            code: string;
+        };
         ComingJob: {
             /** @example meeting.start */
             job: string;
@@ -2906,6 +3128,12 @@ export interface components {
             /** @description Settings that differ */
             settings: components["schemas"]["PlannedSetting"][];
         };
+        ConfirmLoginInputBody: {
+            /** @description From the problem second_factor_required; valid for five minutes */
+            challenge: string;
+            /** @description Current code of the app, or a recovery code; each is accepted once */
+            code: string;
+        };
         ConfirmResetInputBody: {
             /** @description Whether to revoke all calendar feeds of the user */
             end_feeds?: boolean;
@@ -2998,6 +3226,10 @@ export interface components {
             url: string;
         };
         CurrentSessionBody: {
+            /** @description Whether the session can do nothing but set up two-step verification, which the installation requires */
+            enroll?: boolean;
+            /** @description Identity providers to sign in with */
+            providers?: components["schemas"]["ProviderBody"][] | null;
             signed_in: boolean;
             /** @description The caller; omitted if not signed in */
             user?: components["schemas"]["UserBody"];
@@ -3298,6 +3530,33 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        DepartureBody: {
+            /** Format: date-time */
+            created_at: string | null;
+            /** @description What the user still has to do; only with dry_run */
+            duties: components["schemas"]["DutiesBody"] | null;
+            /** Format: date-time */
+            finished_at: string | null;
+            /**
+             * Format: int64
+             * @description Coming meetings of the user now. If the leave is done, those that could not be changed, unless meetings is keep
+             */
+            left: number;
+            /** @enum {string} */
+            meetings: "hand_over" | "cancel" | "keep";
+            reason: string | null;
+            /** @enum {string} */
+            state: "preview" | "running" | "done";
+            /** Format: int64 */
+            to_user_id: number | null;
+            /**
+             * Format: int64
+             * @description Coming meetings of the user at the beginning, dates of series included
+             */
+            total: number;
+            /** Format: int64 */
+            user_id: number;
+        };
         DeputiesOutputBody: {
             items: components["schemas"]["DeputyBody"][];
         };
@@ -3500,6 +3759,33 @@ export interface components {
             /** @description Bearer token for the Authorization header; returned only once, valid until the device is removed */
             token: string;
         };
+        DutiesBody: {
+            /**
+             * Format: int64
+             * @description Coming meetings that the user organizes, dates of series included
+             */
+            meetings: number;
+            /**
+             * Format: int64
+             * @description Requests in these rooms that wait for a decision
+             */
+            requests: number;
+            /**
+             * Format: int64
+             * @description Rooms for which the user approves
+             */
+            rooms: number;
+            /**
+             * Format: int64
+             * @description Series among them
+             */
+            series: number;
+            /**
+             * Format: int64
+             * @description Places on waiting lists, which end
+             */
+            waits: number;
+        };
         EffectiveBlackout: {
             /** @description Meetings that overlap the blackout, including pending moves into it (pending_change); the first 500, sorted by start. None of them is changed */
             affected: components["schemas"]["Meeting"][];
@@ -3528,6 +3814,45 @@ export interface components {
             updated_at: string;
             /** Format: int64 */
             version: number;
+        };
+        EnrollmentBody: {
+            /** @description For typing, in base32 */
+            secret: string;
+            /**
+             * @description otpauth address, which apps read as a QR code
+             * @example otpauth://totp/Punctual:ada@example.org?...
+             */
+            uri: string;
+        };
+        "Erase-guestRequest": {
+            email: string;
+        };
+        ErasureBody: {
+            /** @description Name of the admin */
+            by: string;
+            /**
+             * Format: int64
+             * @description Rows that were changed or deleted so far
+             */
+            changed: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            finished_at: string | null;
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            state: "running" | "done";
+            /**
+             * Format: int64
+             * @description null for a person without an account
+             */
+            user_id: number | null;
+        };
+        ErasuresOutputBody: {
+            items: components["schemas"]["ErasureBody"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
         };
         Event: {
             /** Format: date-time */
@@ -3964,6 +4289,19 @@ export interface components {
             /** Format: double */
             p99_seconds: number | null;
         };
+        LeaveInputBody: {
+            /** @description Only count what the user still has to do */
+            dry_run?: boolean;
+            /** @enum {string} */
+            meetings: "hand_over" | "cancel" | "keep";
+            /** @description For attendees and the history */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description The user who takes over; required with hand_over. Quotas do not apply
+             */
+            to_user_id?: number;
+        };
         LinkBody: {
             email: string;
             /** Format: date-time */
@@ -4154,12 +4492,12 @@ export interface components {
             /** @description UID of the event */
             uid: string | null;
             /** @enum {string} */
-            verdict: "trusted" | "unauthenticated" | "not_organizer" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
+            verdict: "trusted" | "unauthenticated" | "not_organizer" | "not_attendee" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
             /** Format: int64 */
             version: number;
         };
         MailAnswer: {
-            /** @description The part before the @ */
+            /** @description The part before the @. Of a response to an invitation, the address of the attendee */
             address: string;
             /**
              * @description Date of a series; null for the whole event
@@ -4222,7 +4560,7 @@ export interface components {
             /** @description UID of the event */
             uid: string | null;
             /** @enum {string} */
-            verdict: "trusted" | "unauthenticated" | "not_organizer" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
+            verdict: "trusted" | "unauthenticated" | "not_organizer" | "not_attendee" | "too_many" | "loop" | "no_calendar" | "winmail" | "unreadable" | "too_complex";
             /** Format: int64 */
             version: number;
         };
@@ -4816,6 +5154,10 @@ export interface components {
             /** @description Name; empty if unknown */
             name: string;
         };
+        PhotoInput: {
+            /** @description PNG, JPEG or WebP as base64: at most 720 KB and 16 megapixels, at least 64 pixels wide and high */
+            image: string;
+        };
         PingWebhookOutputBody: {
             /** @description Error message; null if the request succeeded */
             error: string | null;
@@ -5034,6 +5376,8 @@ export interface components {
             topic: string;
         };
         Problem: {
+            /** @description Confirms the sign-in together with a code; only with second_factor_required */
+            challenge?: string;
             /**
              * @description Stable code of the problem
              * @example room_conflict
@@ -5112,6 +5456,15 @@ export interface components {
             start?: string;
             /** @description What the person's other meetings use of the quota */
             used?: unknown;
+        };
+        ProviderBody: {
+            /** @description Text for its button */
+            name: string;
+            /**
+             * @description Where a browser goes to sign in; ?return=PATH says what to show afterwards
+             * @example /auth/corp
+             */
+            path: string;
         };
         PunctualityView: {
             /** Format: date-time */
@@ -5193,6 +5546,10 @@ export interface components {
              * @description Start of your latest meeting in the room
              */
             used_at: string;
+        };
+        RecoveryCodesOutputBody: {
+            /** @description Each replaces a code once; shown only here */
+            recovery_codes: string[];
         };
         RefusedConfig: {
             /** Format: date-time */
@@ -5340,6 +5697,8 @@ export interface components {
             name: string;
             /** @description Time zone set for this room; null if that of its site or of the installation applies */
             own_timezone: string | null;
+            /** @description Version of the room's photo, for its address; null if the room has none */
+            photo: string | null;
             policy: components["schemas"]["Policy"];
             /** Format: int64 */
             site_id: number | null;
@@ -5580,6 +5939,25 @@ export interface components {
              * @enum {string}
              */
             weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
+        };
+        SecondFactorBody: {
+            /** @description Whether sign-ins with a password need a code of an authenticator app */
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description null if it is off
+             */
+            enabled_at: string | null;
+            /**
+             * @description The installation's auth.second_factor
+             * @enum {string}
+             */
+            mode: "optional" | "required" | "off";
+            /**
+             * Format: int64
+             * @description Number of unused recovery codes
+             */
+            recovery_codes: number;
         };
         SecondLevel: {
             /** @description IDs of managers or admins */
@@ -5911,6 +6289,8 @@ export interface components {
             visibility: "public" | "private";
         };
         SessionBody: {
+            /** @description Whether the session can do nothing but set up two-step verification, which the installation requires */
+            enroll?: boolean;
             /** Format: date-time */
             expires_at: string;
             /** @description Bearer token for the Authorization header */
@@ -6222,6 +6602,8 @@ export interface components {
                 /** Format: date-time */
                 until: string;
             } | null;
+            /** @description Whether my own meetings arrive as mails for my calendar */
+            calendar_mails?: boolean;
             /** Format: password */
             current_password?: string;
             /** @description Whether to revoke all my calendar feeds */
@@ -6280,6 +6662,8 @@ export interface components {
         UserBody: {
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
+            /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
+            calendar_mails: boolean;
             /** Format: date-time */
             created_at: string;
             disabled: boolean;
@@ -6624,6 +7008,41 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LoginInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "confirm-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmLoginInputBody"];
             };
         };
         responses: {
@@ -7551,6 +7970,77 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-erasures": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasuresOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "erase-guest": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Erase-guestRequest"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "stream-events": {
         parameters: {
             query?: {
@@ -7601,7 +8091,7 @@ export interface operations {
                 min_capacity?: number;
                 /** @description Text in the room's name, floor or features, or in the title of one of its meetings */
                 q?: string;
-                /** @description Maximum number of rooms */
+                /** @description Maximum number of rooms; at most 200 for more than a day */
                 limit?: number;
                 /** @description The next_cursor of the previous page */
                 cursor?: string;
@@ -8392,6 +8882,35 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "export-me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-deputies": {
         parameters: {
             query?: never;
@@ -8598,6 +9117,186 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "enroll-second-factor": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrollmentBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "confirm-second-factor": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "disable-second-factor": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BothInputBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "renew-recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BothInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -9679,7 +10378,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Required. First day, in each room's time zone */
                 from?: string;
-                /** @description Day after the last one, at most 100 days after from; defaults to the day after from */
+                /** @description Day after the last one, at most 100 days after from; defaults to the day after from. For more than a week, a page has at most 200 rooms */
                 to?: string;
                 /** @description Only this room */
                 room_id?: number;
@@ -10379,6 +11078,128 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-room-photo": {
+        parameters: {
+            query?: {
+                /** @description large: at most 1280 pixels wide and high; small: 320 */
+                size?: "large" | "small";
+                /** @description Version of the photo, as the room has it */
+                v?: string;
+            };
+            header?: {
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JPEG */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Security-Policy"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-room-photo": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PhotoInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-room-photo": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -12160,6 +12981,36 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "erase-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "update-user": {
         parameters: {
             query?: never;
@@ -12195,6 +13046,37 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "export-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -12296,6 +13178,134 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-departure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DepartureBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "leave-user": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeaveInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DepartureBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-user-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "reset-second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

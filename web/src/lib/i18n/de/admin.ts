@@ -107,6 +107,7 @@ const de: typeof en = {
       waitlist_expired: 'Nicht mehr auf der Warteliste',
       invite_user: 'Einladung einer Person',
       password_reset: 'Passwort zurücksetzen',
+      handover: 'Übergabe von Besprechungen',
       test_mail: 'Test-E-Mail',
     },
     noNotifications: 'Noch nichts gesendet',

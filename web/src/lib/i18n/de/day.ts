@@ -65,6 +65,7 @@ const de: typeof en = {
     enter: 'Zeit buchen oder Besprechung öffnen',
     undo: 'Letzte Änderung rückgängig machen',
     move: 'Mit den Pfeiltasten verschieben',
+    moveDay: 'Um einen Tag verschieben, wenn mehrere gezeigt werden',
     end: 'Ende mit ← → ändern',
     start: 'Beginn mit ← → ändern',
     drop: 'Ablegen',

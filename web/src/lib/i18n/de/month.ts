@@ -18,6 +18,14 @@ const de: typeof en = {
     previous: 'Voriger Monat',
     next: 'Nächster Monat',
   },
+  calendar: {
+    label: 'Kalender',
+    weeks: 'Woche',
+    week: (n) => `Woche ${n}`,
+    own: (n) => (n === 1 ? '1 meiner Besprechungen' : `${n} meiner Besprechungen`),
+    none: 'Keine eigenen Besprechungen',
+    help: 'Die Pfeiltasten wechseln den Tag, Bild auf und Bild ab den Monat. Umschalt mit den Pfeiltasten wählt bis zu 7 Tage. Enter zeigt sie.',
+  },
   agenda: {
     label: 'Besprechungen nach Tagen',
     group: 'Gruppieren',

@@ -21,6 +21,7 @@ const de: typeof en = {
     asItWas: 'Abgebrochen. Nichts wurde geändert.',
   },
   room: {
+    photo: (room) => `Foto von ${room}`,
     about: 'Über diesen Raum',
     book: 'Buchen',
     wait: 'Auf die Warteliste …',

@@ -105,6 +105,7 @@ export default {
       waitlist_expired: 'Off the waiting list',
       invite_user: 'User invitation',
       password_reset: 'Password reset',
+      handover: 'Handover of meetings',
       test_mail: 'Test email',
     },
     noNotifications: 'Nothing sent yet',

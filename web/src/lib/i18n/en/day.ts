@@ -63,6 +63,7 @@ export default {
     enter: 'Book the time or open the meeting',
     undo: 'Undo the last change',
     move: 'Move with the arrow keys',
+    moveDay: 'Move by a day when several are shown',
     end: 'Change the end with ← →',
     start: 'Change the start with ← →',
     drop: 'Drop',

@@ -16,6 +16,14 @@ export default {
     previous: 'Previous month',
     next: 'Next month',
   },
+  calendar: {
+    label: 'Calendar',
+    weeks: 'Week',
+    week: (n: string) => `Week ${n}`,
+    own: (n: number) => (n === 1 ? '1 of my meetings' : `${n} of my meetings`),
+    none: 'No meetings of mine',
+    help: 'Arrow keys move between days, Page Up and Page Down between months. Shift with the arrow keys selects up to 7 days. Enter shows them.',
+  },
   agenda: {
     label: 'Meetings by day',
     group: 'Group by',

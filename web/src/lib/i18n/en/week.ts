@@ -19,6 +19,7 @@ export default {
     asItWas: 'Canceled. Nothing changed.',
   },
   room: {
+    photo: (room: string) => `Photo of ${room}`,
     about: 'About this room',
     book: 'Book',
     wait: 'Join the waiting list…',

@@ -103,6 +103,7 @@ const zh: typeof en = {
       waitlist_expired: '候补结束',
       invite_user: '用户邀请',
       password_reset: '重置密码',
+      handover: '会议移交',
       test_mail: '测试邮件',
     },
     noNotifications: '尚未发送任何通知',

@@ -65,6 +65,7 @@ const zh: typeof en = {
     enter: '预订该时间或打开会议',
     undo: '撤销上一次更改',
     move: '用方向键移动',
+    moveDay: '显示多天时移动一天',
     end: '用 ← → 更改结束时间',
     start: '用 ← → 更改开始时间',
     drop: '放下',

@@ -18,6 +18,14 @@ const zh: typeof en = {
     previous: '上个月',
     next: '下个月',
   },
+  calendar: {
+    label: '日历',
+    weeks: '周',
+    week: (n) => `第 ${n} 周`,
+    own: (n) => `我的 ${n} 个会议`,
+    none: '没有我的会议',
+    help: '方向键切换日期，Page Up 和 Page Down 切换月份。按住 Shift 并使用方向键可选择最多 7 天。按 Enter 显示。',
+  },
   agenda: {
     label: '按日期列出的会议',
     group: '分组',

@@ -21,6 +21,7 @@ const zh: typeof en = {
     asItWas: '已取消，未做更改。',
   },
   room: {
+    photo: (room) => `${room}的照片`,
     about: '会议室信息',
     book: '预订',
     wait: '加入候补名单…',

@@ -13,7 +13,7 @@ export function planned(r: Report | null): number {
   return r ? (r.counts.created ?? 0) + (r.counts.updated ?? 0) + (r.counts.cancelled ?? 0) : 0
 }
 
-/** Returns the events that are not imported, and series of which dates are missing. */
+/** Returns the events that are not imported, and the series that lack dates. */
 export function missing(events: Event[]): Event[] {
   return events.filter((e) => e.result === 'failed' || e.result === 'skipped' || (e.result === 'created' && e.dates?.length))
 }

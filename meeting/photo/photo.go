@@ -1,0 +1,114 @@
+package photo
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"net/http"
+	"sync"
+
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+
+	"punctual/account/fault"
+)
+
+// Limits of an upload. Decoding takes up to 16 bytes per pixel.
+const (
+	MaxBytes  = 720 << 10 // as base64 it fits the body of a request
+	maxPixels = 16_000_000
+	minSide   = 64
+	// A picture in many passes takes time for each, whatever its size.
+	maxPasses = 64
+)
+
+// Widths and heights of what is kept, at most.
+const (
+	largeSide = 1280
+	smallSide = 320
+	quality   = 82
+)
+
+// Photo is a picture in two sizes, as JPEG.
+type Photo struct {
+	Large, Small []byte
+}
+
+// one picture is decoded at a time, because of the memory that it takes.
+var one sync.Mutex
+
+// New reads a PNG, JPEG or WebP, whatever its name was, turns it upright, and draws it in both sizes.
+// What it refuses is a [*fault.InvalidError].
+func New(data []byte) (*Photo, error) {
+	if len(data) == 0 {
+		return nil, fault.Invalid("image", "required", "is required")
+	}
+	if len(data) > MaxBytes {
+		return nil, fault.Invalid("image", "too_large", "must have at most %d KB", MaxBytes>>10)
+	}
+	config, decode, upright := formats(data)
+	if decode == nil {
+		return nil, fault.Invalid("image", "unknown_image", "must be a PNG, JPEG or WebP")
+	}
+	size, err := config(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		return nil, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
+	case size.Width < minSide || size.Height < minSide:
+		return nil, fault.Invalid("image", "too_small", "must be at least %d pixels wide and high", minSide)
+	case size.Width > maxPixels/size.Height:
+		return nil, fault.Invalid("image", "too_many_pixels", "must have at most %d megapixels", maxPixels/1_000_000)
+	}
+	one.Lock()
+	defer one.Unlock()
+	picture, err := decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
+	}
+	large := turn(scaled(picture, largeSide), upright)
+	p := &Photo{}
+	if p.Large, err = encoded(large); err != nil {
+		return nil, err
+	}
+	p.Small, err = encoded(scaled(large, smallSide))
+	return p, err
+}
+
+type reader = *bytes.Reader
+
+// formats returns how to read the size and the pixels of a picture, by its first bytes, and its
+// orientation as in EXIF; decode is nil for what is none of these.
+func formats(data []byte) (config func(reader) (image.Config, error), decode func(reader) (image.Image, error), orientation int) {
+	switch http.DetectContentType(data) {
+	case "image/png":
+		return func(r reader) (image.Config, error) { return png.DecodeConfig(r) }, func(r reader) (image.Image, error) { return png.Decode(r) }, 1
+	case "image/webp":
+		return func(r reader) (image.Config, error) { return webp.DecodeConfig(r) }, func(r reader) (image.Image, error) { return webp.Decode(r) }, 1
+	case "image/jpeg":
+		if bytes.Count(data, []byte{0xFF, 0xDA}) > maxPasses {
+			return nil, nil, 0
+		}
+		return func(r reader) (image.Config, error) { return jpeg.DecodeConfig(r) }, func(r reader) (image.Image, error) { return jpeg.Decode(r) }, orientationOf(data)
+	}
+	return nil, nil, 0
+}
+
+// scaled returns the picture on white, as large as it is but at most so wide and high.
+func scaled(p image.Image, most int) *image.RGBA {
+	width, height := p.Bounds().Dx(), p.Bounds().Dy()
+	if longest := max(width, height); longest > most {
+		width, height = max(1, width*most/longest), max(1, height*most/longest)
+	}
+	to := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(to, to.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.CatmullRom.Scale(to, to.Bounds(), p, p.Bounds(), draw.Over, nil)
+	return to
+}
+
+func encoded(p image.Image) ([]byte, error) {
+	var b bytes.Buffer
+	err := jpeg.Encode(&b, p, &jpeg.Options{Quality: quality})
+	return b.Bytes(), err
+}
