@@ -91,7 +91,7 @@ installed:
 
 test-program:
 	@echo 'testing the program'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]|^TestInterop_' -timeout 18m ./tests
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 18m ./tests
 
 test-packages:
 	@echo 'testing the packages'

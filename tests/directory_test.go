@@ -96,7 +96,7 @@ func (c *company) usesDirectory(t *testing.T, d *testenv.LDAPServer) {
 	out, err := c.server.Command(t, "auth", "test", "staff", "--email", "kim@example.org", "--config", c.server.ConfigFile()).CombinedOutput()
 	for _, line := range []string{"reached", "uid=kim,", "cn=Desk,ou=groups,", "cn=Facility,ou=groups,", "role          manager"} {
 		if err != nil || !strings.Contains(string(out), line) {
-			t.Errorf("auth test says nothing of %q: %v\n%s", line, err, out)
+			t.Errorf("auth test does not mention %q: %v\n%s", line, err, out)
 		}
 	}
 	if out, _ := c.server.Command(t, "config", "check", "--config", c.server.ConfigFile()).CombinedOutput(); strings.Contains(string(out), testenv.LDAPPassword) {

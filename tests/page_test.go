@@ -120,7 +120,7 @@ var browser = struct {
 }{close: func() {}}
 
 func startBrowser() {
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium-headless-shell"),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("renderer-process-limit", "2"), chromedp.Flag("in-process-gpu", true), chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("lang", "en-GB"), chromedp.Env("LANGUAGE=en_GB"),

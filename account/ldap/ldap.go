@@ -140,7 +140,7 @@ func (d *Directory) Serves(email string) bool {
 // Authenticate implements [account.Directory]. A person who is unknown, or not the only one with the
 // address, costs a bind too, so that the time it takes does not show who is known.
 func (d *Directory) Authenticate(ctx context.Context, email, password string) (account.Identity, error) {
-	if password == "" || len(password) > maxPassword { // a bind without a password succeeds for everybody (RFC 4513, section 5.1.2)
+	if password == "" || len(password) > maxPassword { // a bind without a password always succeeds (RFC 4513, section 5.1.2)
 		return account.Identity{}, account.ErrWrongCredentials
 	}
 	id, err := d.authenticate(ctx, email, password)

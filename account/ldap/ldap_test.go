@@ -21,7 +21,7 @@ import (
 
 const base = testenv.LDAPBase
 
-// entries are people, and groups in groups in groups, some of which contain each other.
+// entries are people, and groups nested three levels deep, some of which contain each other.
 func entries() string {
 	var b strings.Builder
 	for _, unit := range []string{"people", "groups"} {

@@ -19,7 +19,7 @@ const finalDates = 20
 const historyKept = 31 * 24 * time.Hour
 
 // TrimMeetings deletes up to limit meetings that ended before an instant, the earliest first, with all
-// that belongs to them, and series of which no date is left. It returns the number of meetings; if it
+// that belongs to them, and series without remaining dates. It returns the number of meetings; if it
 // is below limit there may still be more, unless it is 0. Before that it stores the sums of their days for
 // good, so that reports of whole days stay as they are; zone is that of rooms for which none is named.
 // A meeting with a history entry of the month before at stays.

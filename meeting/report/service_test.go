@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// adder is a store of which only AddUpDays is used. It notes what was asked.
+// adder implements AddUpDays alone, and records its calls.
 type adder struct {
 	Store
 	more  int // how often there are more

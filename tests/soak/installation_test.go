@@ -202,7 +202,7 @@ type stat struct {
 	Delayed, Ready, Reserved, Dead int
 }
 
-// unfinished returns the jobs of which anything is due, leased or dead.
+// unfinished returns the jobs with due, leased or dead messages.
 func (i *installation) unfinished(t *testing.T) []stat {
 	t.Helper()
 	out, err := i.command(t, "queue", "stats", "--json")

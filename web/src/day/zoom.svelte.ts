@@ -22,7 +22,7 @@ class Zoom {
   }
 }
 
-/** Of a day, of which half fits; and of several days side by side, all of which fit. */
+/** For a day, half of which fits, and for several days side by side, which all fit. */
 export const zooms = {
   day: new Zoom('punctual.zoom', [0.6, 0.8, 1, 1.4, 2, 3]),
   days: new Zoom('punctual.zoom.days', [1, 1.4, 2, 3]),
