@@ -136,7 +136,10 @@ func TestLeaving_handOver(t *testing.T) {
 		if preview.State != "preview" || preview.Duties.Meetings != 9 || preview.Duties.Series != 1 {
 			d.Errorf("preview %+v", preview)
 		}
-		d.do("GET", leave, "", 404)
+		if got := d.do("GET", leave, "", 200); !strings.Contains(got, `"state":"none"`) {
+			d.Errorf("before leaving: %s", got)
+		}
+		d.do("GET", "/users/999/leave", "", 404)
 		for _, faulty := range []string{`{"meetings":"burn"}`, `{"meetings":"hand_over"}`, fmt.Sprintf(`{"meetings":"hand_over","to_user_id":%d}`, d.bob), `{"meetings":"keep","to_user_id":1}`} {
 			d.do("POST", leave, faulty, 422)
 		}

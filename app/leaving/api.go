@@ -83,8 +83,8 @@ func (choiceInput) Schema(huma.Registry) *huma.Schema {
 // DepartureBody is how a user leaves.
 type DepartureBody struct {
 	UserID     int64       `json:"user_id"`
-	State      string      `json:"state" enum:"preview,running,done"`
-	Meetings   string      `json:"meetings" enum:"hand_over,cancel,keep"`
+	State      string      `json:"state" enum:"none,preview,running,done" doc:"none: the user has not left"`
+	Meetings   *string     `json:"meetings" enum:"hand_over,cancel,keep"`
 	ToUserID   *int64      `json:"to_user_id"`
 	Reason     *string     `json:"reason"`
 	Total      int64       `json:"total" doc:"Coming meetings of the user at the beginning, dates of series included"`
@@ -136,10 +136,13 @@ func (h *handlers) departure(ctx context.Context, in *struct {
 
 func outputOf(d *Departure) *departureOutput {
 	b := DepartureBody{
-		UserID: d.UserID, State: "running", Meetings: string(d.Meetings), ToUserID: rest.OrNull(d.ToUserID), Reason: rest.OrNull(d.Reason),
+		UserID: d.UserID, State: "running", Meetings: rest.OrNull(string(d.Meetings)), ToUserID: rest.OrNull(d.ToUserID), Reason: rest.OrNull(d.Reason),
 		Total: d.Total, Left: d.Left, CreatedAt: rest.OrNull(d.CreatedAt), FinishedAt: rest.OrNull(d.Finished),
 	}
-	if !d.Finished.IsZero() {
+	switch {
+	case d.CreatedAt.IsZero():
+		b.State = "none"
+	case !d.Finished.IsZero():
 		b.State = "done"
 	}
 	return &departureOutput{b}

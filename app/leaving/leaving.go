@@ -132,9 +132,17 @@ func (s *Service) Leave(ctx context.Context, by Admin, userID int64, p Plan) (*D
 	return d, nil
 }
 
-// Departure returns the last departure of a user, or [account.ErrNotFound].
+// Departure returns the last departure of a user, with the zero CreatedAt if there is none.
+// Without such a user it is [account.ErrNotFound].
 func (s *Service) Departure(ctx context.Context, userID int64) (*Departure, error) {
-	return s.store.Departure(ctx, userID, s.instant())
+	d, err := s.store.Departure(ctx, userID, s.instant())
+	if !errors.Is(err, account.ErrNotFound) {
+		return d, err
+	}
+	if _, err := s.accounts.User(ctx, userID); err != nil {
+		return nil, err
+	}
+	return &Departure{UserID: userID}, nil
 }
 
 func (s *Service) check(ctx context.Context, userID int64, p Plan) error {

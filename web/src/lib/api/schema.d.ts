@@ -3542,11 +3542,14 @@ export interface components {
              * @description Coming meetings of the user now. If the leave is done, those that could not be changed, unless meetings is keep
              */
             left: number;
-            /** @enum {string} */
-            meetings: "hand_over" | "cancel" | "keep";
+            /** @enum {string|null} */
+            meetings: "hand_over" | "cancel" | "keep" | null;
             reason: string | null;
-            /** @enum {string} */
-            state: "preview" | "running" | "done";
+            /**
+             * @description none: the user has not left
+             * @enum {string}
+             */
+            state: "none" | "preview" | "running" | "done";
             /** Format: int64 */
             to_user_id: number | null;
             /**
