@@ -282,7 +282,8 @@ var table = map[string]rule{
 	"list-deliveries": {Admin, WebhooksAdmin},
 	"resend-delivery": {Admin, WebhooksAdmin},
 
-	"list-audit": {Admin, AuditRead},
+	"list-audit":   {Admin, AuditRead},
+	"export-audit": {Admin, AuditRead},
 
 	"caldav":       {Member, CalDAV},  // all requests below /dav
 	"list-mails":   {Admin, unscoped}, // mails have private titles

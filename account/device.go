@@ -1,9 +1,7 @@
 package account
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"regexp"
@@ -11,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"punctual/account/signing"
 )
 
 // DeviceTTL is how long a device stays known after a sign-in. Browsers keep no cookie longer.
@@ -21,25 +21,24 @@ const maxMarks = 5
 // devices signs a cookie for each browser in which a user signed in. Failed sign-ins elsewhere
 // never lock out a known device. The cookie gives no other right. It holds a mark for each of the
 // latest users: the ID of the device for this user, the time, and a signature of both.
-type devices struct{ key []byte }
+type devices struct{ keys *signing.Ring }
 
 var markForm = regexp.MustCompile(`^([A-Z2-7]{26})-([0-9]{1,12})-([0-9a-f]{64})$`)
 
 func (d devices) mark(userID int64, device string, at int64) string {
-	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(d.sign(fmt.Sprintf("%d %s %d", userID, device, at))))
+	return fmt.Sprintf("%s-%d-%s", device, at, hex.EncodeToString(d.keys.Sign(signedMark(userID, device, at))))
 }
 
-func (d devices) sign(text string) []byte {
-	h := hmac.New(sha256.New, d.key)
-	h.Write([]byte(text))
-	return h.Sum(nil)
+func signedMark(userID int64, device string, at int64) []byte {
+	return fmt.Appendf(nil, "%d %s %d", userID, device, at)
 }
 
 func (d devices) known(cookie string, userID int64, now time.Time) string {
 	for _, m := range marks(cookie) {
 		part := markForm.FindStringSubmatch(m)
 		at, _ := strconv.ParseInt(part[2], 10, 64)
-		if now.Sub(time.Unix(at, 0)) < DeviceTTL && hmac.Equal([]byte(m), []byte(d.mark(userID, part[1], at))) {
+		signature, _ := hex.DecodeString(part[3]) // of 32 bytes, by its form
+		if now.Sub(time.Unix(at, 0)) < DeviceTTL && d.keys.Verify(signedMark(userID, part[1], at), signature) {
 			return part[1]
 		}
 	}

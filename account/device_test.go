@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punctual/account/signing"
 )
 
 func TestDevices(t *testing.T) {
-	d, now := devices{key: []byte("key")}, time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
+	d, now := devices{signing.NewRing(signing.NewKey(1))}, time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	first := d.renew("", 1, now)
 	id := d.known(first, 1, now)
 	if id == "" || len(first) > 200 {
@@ -15,7 +17,7 @@ func TestDevices(t *testing.T) {
 	}
 	for what, known := range map[string]string{
 		"another user":   d.known(first, 2, now),
-		"another key":    devices{key: []byte("other")}.known(first, 1, now),
+		"another key":    devices{signing.NewRing(signing.NewKey(1))}.known(first, 1, now),
 		"forged":         d.known(strings.Replace(first, id, strings.Repeat("A", 26), 1), 1, now),
 		"long ago":       d.known(first, 1, now.Add(DeviceTTL)),
 		"nothing":        d.known("", 1, now),

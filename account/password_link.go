@@ -1,11 +1,13 @@
 package account
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
+	"strconv"
+	"strings"
 	"time"
+
+	"punctual/account/signing"
 )
 
 // LinkKind says what a [PasswordLink] is for.
@@ -45,22 +47,31 @@ type LinkMail struct {
 }
 
 // LinkSecrets derives the secrets of links from random seeds. Both the link's mail and the key are
-// needed to know a secret.
-type LinkSecrets struct{ key []byte }
+// needed to know a secret. A seed begins with the generation of its key and a dot; seeds of earlier
+// releases have neither and belong to the first.
+type LinkSecrets struct{ keys *signing.Ring }
 
-// NewLinkSecrets returns LinkSecrets with a key that all processes share.
-func NewLinkSecrets(key []byte) LinkSecrets { return LinkSecrets{key} }
+// NewLinkSecrets returns LinkSecrets with keys that all processes share.
+func NewLinkSecrets(keys *signing.Ring) LinkSecrets { return LinkSecrets{keys} }
 
-// Secret returns the secret of the link whose mail has this seed.
+// Secret returns the secret of the link whose mail has this seed. If the key of the seed has expired, it
+// is a secret that opens nothing.
 func (s LinkSecrets) Secret(seed string) string {
-	mac := hmac.New(sha256.New, s.key)
-	mac.Write([]byte("password link\x00" + seed))
-	return secretPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	text := []byte("password link\x00" + seed)
+	generation := int64(1)
+	if number, _, ok := strings.Cut(seed, "."); ok {
+		generation, _ = strconv.ParseInt(number, 10, 64)
+	}
+	derived, ok := s.keys.SignAs(generation, text)
+	if !ok {
+		derived = s.keys.Sign(text)
+	}
+	return secretPrefix + base64.RawURLEncoding.EncodeToString(derived)
 }
 
 // newMail returns a new link for u and its mail.
 func (s LinkSecrets) newMail(u *User, kind LinkKind, by string, now time.Time) *LinkMail {
-	seed := rand.Text() + rand.Text() // 256 bits
+	seed := strconv.FormatInt(s.keys.Generation(), 10) + "." + rand.Text() + rand.Text() // 256 bits
 	link := &PasswordLink{UserID: u.ID, Kind: kind, Hash: hashSecret(s.Secret(seed)), ExpiresAt: now.Add(kind.TTL()), CreatedAt: now}
 	return &LinkMail{Link: link, Seed: seed, To: u, By: by}
 }

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
@@ -104,7 +105,11 @@ func (s *Service) admit(ctx context.Context, u *User, from Client) (*SignIn, err
 // password. Any process can check it.
 func (s *Service) challenge(u *User, until time.Time) string {
 	text := fmt.Sprintf("%d.%d", u.ID, until.Unix())
-	return text + "." + hex.EncodeToString(s.devices.sign("challenge "+text+" "+u.PasswordHash))
+	return text + "." + hex.EncodeToString(s.devices.keys.Sign(signedChallenge(text, u)))
+}
+
+func signedChallenge(text string, u *User) []byte {
+	return []byte("challenge " + text + " " + u.PasswordHash)
 }
 
 // challenged returns the active user of a challenge, or [ErrChallengeInvalid].
@@ -115,8 +120,9 @@ func (s *Service) challenged(ctx context.Context, challenge string) (*User, erro
 	}
 	id, err1 := strconv.ParseInt(part[0], 10, 64)
 	unix, err2 := strconv.ParseInt(part[1], 10, 64)
+	signature, err3 := hex.DecodeString(part[2])
 	until := time.Unix(unix, 0)
-	if err1 != nil || err2 != nil || !s.now().Before(until) {
+	if err1 != nil || err2 != nil || err3 != nil || !s.now().Before(until) {
 		return nil, ErrChallengeInvalid
 	}
 	u, err := s.store.User(ctx, id)
@@ -125,7 +131,7 @@ func (s *Service) challenged(ctx context.Context, challenge string) (*User, erro
 		return nil, ErrChallengeInvalid
 	case err != nil:
 		return nil, err
-	case subtle.ConstantTimeCompare([]byte(challenge), []byte(s.challenge(u, until))) != 1 || !u.Active():
+	case len(signature) != sha256.Size || !s.devices.keys.Verify(signedChallenge(part[0]+"."+part[1], u), signature) || !u.Active():
 		return nil, ErrChallengeInvalid
 	}
 	return u, nil

@@ -3,13 +3,14 @@ package account
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"punctual/account/signing"
 )
 
 // Config of a [Service]. A zero field means the default given here.
@@ -20,7 +21,7 @@ type Config struct {
 	Limiter     Limiter          // of failed sign-ins to one account from one network or device; 10 per minute, in memory
 	Codes       Limiter          // of wrong codes for one account or device; 10 per hour, in memory
 	Wide        Limiter          // of failed sign-ins from one network, or to one account; 100 per minute, in memory
-	DeviceKey   []byte           // signs device cookies; random per process
+	DeviceKeys  *signing.Ring    // sign device cookies; nil: random per process
 	Links       LinkSecrets      // of password links; random per process
 	Directories []Directory      // in which people are who have no password here
 	Secure      bool             // browsers use HTTPS, so cookies are sent over HTTPS only
@@ -76,12 +77,11 @@ func New(store Store, c Config) *Service {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.devices.key = c.DeviceKey; s.devices.key == nil {
-		s.devices.key = make([]byte, 32)
-		rand.Read(s.devices.key) // never fails
+	if s.devices.keys = c.DeviceKeys; s.devices.keys == nil {
+		s.devices.keys = signing.NewRing(signing.NewKey(1))
 	}
-	if s.links = c.Links; s.links.key == nil {
-		s.links = NewLinkSecrets([]byte(rand.Text()))
+	if s.links = c.Links; s.links.keys == nil {
+		s.links = NewLinkSecrets(signing.NewRing(signing.NewKey(1)))
 	}
 	s.SetSecondFactor(SecondFactorOptional)
 	s.SetSessionTTL(cmp.Or(c.SessionTTL, 12*time.Hour))

@@ -14,11 +14,12 @@ import (
 
 	"punctual/account"
 	"punctual/account/gormstore"
+	"punctual/account/signing"
 	"punctual/app/database"
 	"punctual/tests/testenv"
 )
 
-var linkSecrets = account.NewLinkSecrets([]byte("a key of the tests"))
+var linkSecrets = account.NewLinkSecrets(signing.NewRing(signing.NewKey(1)))
 
 // mailbox collects the mails of links.
 type mailbox struct {

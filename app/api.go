@@ -57,7 +57,7 @@ func (a *Application) register(api huma.API) {
 		Lateness: a.lateness, Flush: a.metrics.lateness.Flush, Meetings: a.meetingLateness,
 	})
 	leaving.Register(api, a.leaving)
-	(&auditAPI{a.db.Gorm}).register(api)
+	(&auditAPI{a.db.Gorm, a.log}).register(api)
 	topichttp.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)
 	mailroomhttp.Register(api, a.mailroom.process)

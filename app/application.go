@@ -25,6 +25,7 @@ import (
 	"punctual/app/database"
 	"punctual/app/idempotency"
 	"punctual/app/leaving"
+	"punctual/app/syslog"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	jobstore "punctual/delayjob/gormstore"
@@ -79,7 +80,9 @@ type Application struct {
 	leaving       *leaving.Service
 	accounts      *account.Service
 	providers     []*oidc.Provider // to sign in with
-	deviceKey     []byte           // of the cookies of known devices
+	keys          *signingKeys
+	certificates  *certificates       // nil: of files, or plain HTTP
+	syslog        *syslog.Destination // nil: the audit log goes nowhere else
 	linkSecrets   account.LinkSecrets
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
@@ -142,21 +145,18 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	if r.works() && c.Queue.URL == "memory:" && a.db.File != "" {
 		a.keepHeld(a.db.File + "-held")
 	}
-	key, err := signingKey(ctx, a.db.Gorm, "decision links")
-	if err != nil {
+	if a.keys, err = openSigningKeys(ctx, a.db.Gorm); err != nil {
 		return nil, err
 	}
-	a.links = linkpages.NewLinks(c.HTTP.BaseURL, key)
-	if a.deviceKey, err = signingKey(ctx, a.db.Gorm, "devices"); err != nil {
-		return nil, err
-	}
-	linkKey, err := signingKey(ctx, a.db.Gorm, "password links")
-	if err != nil {
-		return nil, err
-	}
-	a.linkSecrets = account.NewLinkSecrets(linkKey)
+	a.links = linkpages.NewLinks(c.HTTP.BaseURL, a.keys.rings[linkKeys])
+	a.linkSecrets = account.NewLinkSecrets(a.keys.rings[passwordKeys])
 	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks()); err != nil {
 		return nil, err
+	}
+	if to := c.Audit.Syslog; to.URL != "" {
+		if a.syslog, err = syslog.Parse(to.URL, to.CAFile); err != nil {
+			return nil, fmt.Errorf("audit.syslog: %w", err)
+		}
 	}
 	a.wireAreas()
 	a.wireEngine()
@@ -234,7 +234,7 @@ func (a *Application) wireAreas() {
 	}
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Codes: a.newLimiter("codes:", account.CodeRate), Refused: a.noteRefused,
-		DeviceKey: a.deviceKey, Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories,
+		DeviceKeys: a.keys.rings[deviceKeys], Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories,
 	})
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.accounts.SetSecondFactor(account.SecondFactorMode(a.config.Auth.SecondFactor))
@@ -287,6 +287,9 @@ func (a *Application) wireAreas() {
 	a.leaving.Log, a.leaving.Exports = a.log, a.newLimiter("exports:", account.Rate{Count: 5, Per: time.Hour})
 	a.leaving.Files = outbox.At(outboxDir).Delete
 	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable))
+	if a.syslog != nil {
+		a.jobs = append(a.jobs, &auditForward{db: a.db.Gorm, name: a.config.Audit.Syslog.URL, to: a.syslog, down: database.Unavailable})
+	}
 	a.wireMailroom(scheduler)
 }
 

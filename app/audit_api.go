@@ -1,8 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +21,10 @@ import (
 	"punctual/meeting"
 )
 
-type auditAPI struct{ db *gorm.DB }
+type auditAPI struct {
+	db  *gorm.DB
+	log *slog.Logger
+}
 
 type auditEntry struct {
 	ID      string                 `json:"id" example:"a42"`
@@ -48,14 +55,18 @@ type auditChange struct {
 }
 
 type auditQuery struct {
+	auditFilter
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" maxLength:"500"`
+}
+
+type auditFilter struct {
 	Actor   string `query:"actor" maxLength:"30" doc:"A user ID, or one of user, timer and system" example:"4"`
 	Action  string `query:"action" maxLength:"500" doc:"Actions to list, separated by commas; room.* matches all actions on rooms" example:"room.*,site.created"`
 	Subject string `query:"subject" maxLength:"300" doc:"A type of subject, or one subject such as room:12" example:"room"`
 	From    string `query:"from" doc:"Entries at or after this time" example:"2027-02-01T00:00:00Z"`
 	To      string `query:"to" doc:"Entries before this time" example:"2027-03-01T00:00:00Z"`
 	Q       string `query:"q" maxLength:"200" doc:"Text in the name of the actor or subject, in the reason or in the address; ignores case"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor  string `query:"cursor" maxLength:"500"`
 }
 
 type auditList struct {
@@ -72,6 +83,57 @@ func (a *auditAPI) register(api huma.API) {
 		Description: "A page ends early, perhaps without a match, after 10,000 entries were searched. `next_cursor` continues the search.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
 	}, a.list)
+	export := huma.Operation{
+		OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: []string{"Operation"},
+		Summary:     "Export changes to the installation and to meetings as lines of JSON, newest first",
+		Description: "Each line is an item of `GET /audit`. If the last line is not complete, the export was interrupted.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+		Metadata:    map[string]any{"heavy": true},
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}
+	huma.Register(api, export, func(ctx context.Context, in *auditFilter) (*huma.StreamResponse, error) {
+		q, err := in.query()
+		if err != nil {
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			out.SetHeader("Content-Type", "application/jsonl")
+			out.SetHeader("Content-Disposition", `attachment; filename="audit.jsonl"`)
+			if err := exportAudit(ctx, a.db, q, out.BodyWriter()); err != nil && ctx.Err() == nil {
+				a.log.Error("an export of the audit log failed", "error", err)
+			}
+		}}, nil
+	})
+}
+
+// exportAudit writes the entries of a query as lines of JSON.
+func exportAudit(ctx context.Context, db *gorm.DB, q audit.Query, w io.Writer) error {
+	q.Limit, q.Cursor = 500, ""
+	for {
+		lines, next, err := audit.List(ctx, db, q)
+		if err != nil {
+			return err
+		}
+		var page bytes.Buffer
+		e := json.NewEncoder(&page)
+		for i := range lines {
+			if err := e.Encode(viewLine(&lines[i])); err != nil {
+				return err
+			}
+		}
+		if _, err := w.Write(page.Bytes()); err != nil || next == "" {
+			return err
+		}
+		q.Cursor = next
+	}
+}
+
+// ExportAudit writes the entries from one instant until another as lines of JSON, newest first. A zero
+// instant is no limit. actions are as in [audit.Query].
+func (a *Application) ExportAudit(ctx context.Context, w io.Writer, from, to time.Time, actions ...string) error {
+	return exportAudit(ctx, a.db.Gorm, audit.Query{From: from, To: to, Actions: actions}, w)
 }
 
 func (a *auditAPI) list(ctx context.Context, in *auditQuery) (*auditList, error) {
@@ -79,6 +141,7 @@ func (a *auditAPI) list(ctx context.Context, in *auditQuery) (*auditList, error)
 	if err != nil {
 		return nil, err
 	}
+	q.Limit, q.Cursor = in.Limit, in.Cursor
 	lines, next, err := audit.List(ctx, a.db, q)
 	if errors.Is(err, audit.ErrCursor) {
 		return nil, errCursor()
@@ -108,11 +171,11 @@ func viewLine(l *audit.Line) auditEntry {
 	return e
 }
 
-func (in *auditQuery) query() (audit.Query, error) {
+func (in *auditFilter) query() (audit.Query, error) {
 	var faults fault.List
 	q := audit.Query{
 		From: queryInstant(&faults, "query.from", in.From), To: queryInstant(&faults, "query.to", in.To),
-		Text: strings.TrimSpace(in.Q), Limit: in.Limit, Cursor: in.Cursor,
+		Text: strings.TrimSpace(in.Q),
 	}
 	switch kind := meeting.ActorKind(in.Actor); kind {
 	case "":

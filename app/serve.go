@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -98,7 +99,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err := a.openMailroom(ctx); err != nil {
 		return err
 	}
-	if settings.HTTP.TLS.Enabled() {
+	switch {
+	case len(settings.HTTP.TLS.ACME.Domains) > 0:
+		if a.certificates, err = newCertificates(settings.HTTP.TLS.ACME, a.db.Gorm, log); err != nil {
+			return err
+		}
+		listener = tls.NewListener(listener, a.certificates.config())
+	case settings.HTTP.TLS.Enabled():
 		if listener, err = listenTLS(listener, settings.HTTP.TLS, log); err != nil {
 			return err
 		}
@@ -115,7 +122,14 @@ func (a *Application) run(ctx context.Context, l, redirects net.Listener, h http
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
 	if redirects != nil {
-		g.Go(func() error { return serveHTTP(ctx, redirects, redirectTo(a.config.HTTP.BaseURL)) })
+		answer := redirectTo(a.config.HTTP.BaseURL)
+		if a.certificates != nil {
+			answer = a.certificates.HTTPHandler(answer) // and challenges of the type HTTP-01
+		}
+		g.Go(func() error { return serveHTTP(ctx, redirects, answer) })
+	}
+	if a.certificates != nil {
+		g.Go(func() error { return a.certificates.obtain(ctx) })
 	}
 	g.Go(func() error { return reload.Run(ctx) })
 	if a.role.serves() {
@@ -128,6 +142,7 @@ func (a *Application) run(ctx context.Context, l, redirects net.Listener, h http
 		}
 	}
 	g.Go(func() error { return a.broadcasts.run(ctx) })
+	g.Go(func() error { return a.keys.follow(ctx) })
 	if a.clock != nil && !a.role.works() { // otherwise the loader measures
 		g.Go(func() error { return every(ctx, time.Minute, func() { a.clock.look(ctx) }) })
 	}

@@ -83,6 +83,7 @@ type row struct {
 	SubjectName string
 	Changes     *string
 	Reason      string
+	Tx          int64 `gorm:"->"` // transaction that wrote it, set by the database; see [After]
 }
 
 func (row) TableName() string { return "audit" }

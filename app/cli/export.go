@@ -14,7 +14,7 @@ import (
 )
 
 func (c *cli) exportCommand() *cobra.Command {
-	return group("export", "Write data for other programs", c.exportICSCommand())
+	return group("export", "Write data for other programs", c.exportICSCommand(), c.exportAuditCommand())
 }
 
 const exportICSHelp = `Write the meetings of a room, of a person or of all rooms as iCalendar. Requests that wait for approval
@@ -108,6 +108,38 @@ func (c *cli) exportICS(ctx context.Context, a *app.Application, flags icsExport
 	}
 	fmt.Fprintf(c.stderr, "Wrote %d meetings to %s.\n", len(ms), flags.output)
 	return nil
+}
+
+func (c *cli) exportAuditCommand() *cobra.Command {
+	var from, to, output string
+	var actions []string
+	cmd := &cobra.Command{
+		Use: "audit", Short: "Write the audit log as lines of JSON, newest first", Args: cobra.NoArgs,
+		Example: "  punctual export audit --from 2027-01-01 --action 'user.*' --action session.refused | jq .actor.name",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			since, err1 := dateFlag("from", from, time.Time{})
+			until, err2 := dateFlag("to", to, time.Time{})
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			return c.withApplication(cmd.Context(), func(a *app.Application) error {
+				if output == "" {
+					return a.ExportAudit(cmd.Context(), c.stdout, since, until, actions...)
+				}
+				file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+				if err != nil {
+					return err
+				}
+				return errors.Join(a.ExportAudit(cmd.Context(), file, since, until, actions...), file.Close())
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "date such as 2027-01-01; default: the first entry")
+	f.StringVar(&to, "to", "", "date such as 2028-01-01, exclusive; default: the last entry")
+	f.StringSliceVar(&actions, "action", nil, "actions such as room.changed or room.*; default: all")
+	f.StringVarP(&output, "output", "o", "", "file to write; default: standard output")
+	return cmd
 }
 
 func dateFlag(name, text string, otherwise time.Time) (time.Time, error) {

@@ -45,7 +45,11 @@ func askHealth(ctx context.Context, c config.HTTP) error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	secure := &tls.Config{InsecureSkipVerify: true}
+	if domains := c.TLS.ACME.Domains; len(domains) > 0 {
+		secure.ServerName = domains[0] // other names have no certificate
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		return err

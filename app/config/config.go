@@ -29,7 +29,7 @@ type Config struct {
 	CalDAV   CalDAV        `yaml:"caldav"`
 	Auth     Auth          `yaml:"auth"`
 	Limits   RequestLimits `yaml:"limits"`
-	Audit    Keep          `yaml:"audit"`
+	Audit    Audit         `yaml:"audit"`
 
 	Notifications Keep `yaml:"notifications"`
 	Webhooks      Keep `yaml:"webhooks"`
@@ -47,16 +47,25 @@ type HTTP struct {
 	TLS            TLS      `yaml:"tls" restart:"true"`
 }
 
-// TLS names the files of the certificate with which this process answers HTTPS itself. The zero value
-// means plain HTTP. Their content may change while the server runs.
+// TLS says with which certificate this process answers HTTPS itself: that of two files, whose content may
+// change while the server runs, or one by ACME. The zero value means plain HTTP.
 type TLS struct {
 	CertFile     string `yaml:"cert_file" restart:"true"` // PEM, the server's certificate first
 	KeyFile      string `yaml:"key_file" restart:"true"`  // PEM
+	ACME         ACME   `yaml:"acme"`
 	RedirectAddr string `yaml:"redirect_addr" restart:"true"`
 }
 
+// ACME says from whom certificates are obtained (RFC 8555).
+type ACME struct {
+	Domains   []string `yaml:"domains" restart:"true"` // empty: off
+	Email     string   `yaml:"email" restart:"true"`
+	Directory string   `yaml:"directory" restart:"true"` // URL
+	CAFile    string   `yaml:"ca_file" restart:"true"`   // PEM, of the directory's server; empty: those of the system
+}
+
 // Enabled reports whether the process answers HTTPS.
-func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
+func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || len(t.ACME.Domains) > 0 }
 
 // Secure reports whether browsers use HTTPS.
 func (c HTTP) Secure() bool { return strings.HasPrefix(c.BaseURL, "https://") }
@@ -222,6 +231,18 @@ type Keep struct {
 	Keep time.Duration `yaml:"keep"`
 }
 
+// Audit says how long the audit log is kept, and where else it goes.
+type Audit struct {
+	Keep   time.Duration `yaml:"keep"`
+	Syslog Syslog        `yaml:"syslog"`
+}
+
+// Syslog names a syslog server.
+type Syslog struct {
+	URL    string `yaml:"url" restart:"true"` // empty: none
+	CAFile string `yaml:"ca_file" restart:"true"`
+}
+
 // Log says what is logged, and how.
 type Log struct {
 	Level  string `yaml:"level"`
@@ -231,7 +252,10 @@ type Log struct {
 // Default returns the settings that apply without a file.
 func Default() *Config {
 	return &Config{
-		HTTP:     HTTP{Addr: ":8080", BaseURL: "http://localhost:8080", TrustedProxies: []string{}},
+		HTTP: HTTP{
+			Addr: ":8080", BaseURL: "http://localhost:8080", TrustedProxies: []string{},
+			TLS: TLS{ACME: ACME{Domains: []string{}, Directory: "https://acme-v02.api.letsencrypt.org/directory"}},
+		},
 		Database: Database{URL: "sqlite:data/punctual.db"},
 		Queue: Queue{
 			URL: "memory:", Prefix: "punctual",
@@ -267,7 +291,7 @@ func Default() *Config {
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
 			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,
 		},
-		Audit: Keep{3 * 8760 * time.Hour},
+		Audit: Audit{Keep: 3 * 8760 * time.Hour},
 
 		Notifications: Keep{400 * 24 * time.Hour},
 		Webhooks:      Keep{30 * 24 * time.Hour},

@@ -11,6 +11,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,13 +19,14 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/app/syslog"
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
 	"punctual/notify/sms"
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver", "user.leave", "user.erase"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver", "user.leave", "user.erase", "audit.forward"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {
@@ -86,6 +88,10 @@ func (c *Config) validate() []brokenRule {
 	r.oneOf("calendar.organizer", c.Calendar.Organizer, "meeting", "person")
 	r.within("caldav.past", c.CalDAV.Past, day, 10*year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
+	if to := c.Audit.Syslog; to.URL != "" {
+		_, err := syslog.Parse(to.URL, to.CAFile)
+		r.check(err == nil, "audit.syslog.url", "is %q; it %v", to.URL, err)
+	}
 	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
 	r.within("webhooks.keep", c.Webhooks.Keep, day, 50*year)
 	r.within("meetings.keep", c.Meetings.Keep, 31*day, 50*year)
@@ -111,10 +117,14 @@ func (t *TLS) validate(r *rules, baseURL string) {
 	if t.RedirectAddr != "" {
 		_, port, err := net.SplitHostPort(t.RedirectAddr)
 		r.check(err == nil && isPort(port, 0), path+".redirect_addr", "is %q; it must be host:port or :port", t.RedirectAddr)
-		r.check(t.Enabled(), path+".redirect_addr", "is set without cert_file and key_file")
+		r.check(t.Enabled(), path+".redirect_addr", "is set without a certificate: set cert_file and key_file, or acme.domains")
 	}
 	switch {
 	case !t.Enabled():
+		return
+	case len(t.ACME.Domains) > 0:
+		t.ACME.validate(r, baseURL)
+		r.check(t.CertFile == "" && t.KeyFile == "", path+".acme.domains", "are set beside cert_file and key_file; choose one")
 		return
 	case t.KeyFile == "":
 		r.check(false, path+".key_file", "must name the key of cert_file")
@@ -126,6 +136,24 @@ func (t *TLS) validate(r *rules, baseURL string) {
 	_, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 	r.check(err == nil, path+".cert_file", "and key_file cannot be used: %v", err)
 	r.check(strings.HasPrefix(baseURL, "https://"), "http.base_url", "is %q; with http.tls.cert_file it must begin with https://", baseURL)
+}
+
+func (c *ACME) validate(r *rules, baseURL string) {
+	const path = "http.tls.acme"
+	for i, d := range c.Domains {
+		at := fmt.Sprintf("%s.domains[%d]", path, i)
+		r.check(strings.Contains(d, ".") && !strings.ContainsAny(d, "*:/ ") && d == strings.ToLower(d) && net.ParseIP(d) == nil, at,
+			"is %q; it must be a name in lower case, such as rooms.example.org", d)
+	}
+	u, err := url.Parse(baseURL)
+	r.check(err == nil && u.Scheme == "https" && slices.Contains(c.Domains, u.Hostname()), "http.base_url",
+		"is %q; it must be https:// and one of http.tls.acme.domains", baseURL)
+	u, err = url.Parse(c.Directory)
+	r.check(err == nil && u.Scheme == "https" && u.Host != "", path+".directory", "is %q; it must be an https URL", c.Directory)
+	if c.CAFile != "" {
+		_, err := os.Stat(c.CAFile)
+		r.check(err == nil, path+".ca_file", "cannot be read: %v", err)
+	}
 }
 
 func (c *Database) validate(r *rules) {

@@ -1,7 +1,6 @@
 package linkpages
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/account/signing"
 )
 
 type patient struct{}
@@ -23,7 +23,7 @@ func (patient) Forgive(context.Context, string)                     {}
 func TestArrivalPage_oldCode(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
+	links := NewLinks("https://rooms.example.org/", signing.NewRing(signing.NewKey(1)))
 	page := &Pages{Links: links, Limiter: patient{}, Now: func() time.Time { return now }}
 	router := gin.New()
 	page.Register(router)
@@ -44,7 +44,7 @@ func TestArrivalPage_oldCode(t *testing.T) {
 // Wrong tokens are slowed down, by network; our own never are.
 func TestLinkPages_wrongTokens(t *testing.T) {
 	t.Parallel()
-	links := NewLinks("https://rooms.example.org/", bytes.Repeat([]byte{7}, 32))
+	links := NewLinks("https://rooms.example.org/", signing.NewRing(signing.NewKey(1)))
 	page := &Pages{Links: links, Limiter: account.NewMemoryLimiter(account.Rate{Count: 2, Per: time.Hour}), Now: time.Now}
 	router := gin.New()
 	page.Register(router)

@@ -1,12 +1,11 @@
 package linkpages
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"strings"
 
+	"punctual/account/signing"
 	"punctual/meeting"
 )
 
@@ -15,13 +14,12 @@ import (
 // follows from the state of its request. Safe for concurrent use.
 type Links struct {
 	base string
-	key  []byte
+	keys *signing.Ring
 }
 
-// NewLinks returns links below the address of the installation. The key is a secret that all
-// its instances share.
-func NewLinks(baseURL string, key []byte) *Links {
-	return &Links{base: strings.TrimRight(baseURL, "/"), key: key}
+// NewLinks returns links below the address of the installation. All its instances share the keys.
+func NewLinks(baseURL string, keys *signing.Ring) *Links {
+	return &Links{base: strings.TrimRight(baseURL, "/"), keys: keys}
 }
 
 // signatureSize is long enough to prevent guessing, and short enough for a mail.
@@ -65,7 +63,7 @@ const (
 )
 
 func (l *Links) seal(purpose string, content []byte) string {
-	return base64.RawURLEncoding.EncodeToString(append(content, l.sign(purpose, content)...))
+	return base64.RawURLEncoding.EncodeToString(append(content, l.keys.Sign(signed(purpose, content))[:signatureSize]...))
 }
 
 // open returns the content of a token made by seal. ok is false if the token is not ours, or for
@@ -76,15 +74,10 @@ func (l *Links) open(purpose, token string) (content []byte, ok bool) {
 		return nil, false
 	}
 	content, signature := b[:len(b)-signatureSize], b[len(b)-signatureSize:]
-	return content, hmac.Equal(signature, l.sign(purpose, content))
+	return content, l.keys.Verify(signed(purpose, content), signature)
 }
 
-func (l *Links) sign(purpose string, b []byte) []byte {
-	mac := hmac.New(sha256.New, l.key)
-	mac.Write([]byte(purpose))
-	mac.Write(b)
-	return mac.Sum(nil)[:signatureSize]
-}
+func signed(purpose string, content []byte) []byte { return append([]byte(purpose), content...) }
 
 // read returns the content of a token. ok is false if it is not ours.
 func (l *Links) read(token string) (link meeting.Link, ok bool) {

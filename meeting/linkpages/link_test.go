@@ -1,25 +1,24 @@
 package linkpages
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
 
+	"punctual/account/signing"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 )
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	key := bytes.Repeat([]byte{7}, 32)
-	links := NewLinks("https://rooms.example.org/", key)
+	links := NewLinks("https://rooms.example.org/", signing.NewRing(signing.NewKey(1)))
 	want := meeting.Link{MeetingID: 1 << 40, Number: 3, UserID: 129}
 	token, ok := strings.CutPrefix(links.URL(want), "https://rooms.example.org/decide?token=")
 	if got, read := links.read(token); !ok || !read || got != want {
 		t.Fatalf("%s: %+v, %v", token, got, read)
 	}
-	other := NewLinks("", bytes.Repeat([]byte{8}, 32))
+	other := NewLinks("", signing.NewRing(signing.NewKey(1)))
 	if _, read := other.read(token); read {
 		t.Error("a link of another installation was taken")
 	}
@@ -45,7 +44,7 @@ func TestLinks(t *testing.T) {
 // A link is for what it was made for, and no other.
 func TestAnswerLinks(t *testing.T) {
 	t.Parallel()
-	links := NewLinks("https://rooms.example.org", bytes.Repeat([]byte{7}, 32))
+	links := NewLinks("https://rooms.example.org", signing.NewRing(signing.NewKey(1)))
 	invitation, offer := meeting.Invitation{MeetingID: 12, SeriesID: 3, Email: "a@example.org", Seen: 5}, meeting.Offer{WaitID: 12, UserID: 3}
 	_, token, _ := strings.Cut(links.InvitationURL(invitation), "/respond?token=")
 	if got, ok := links.readInvitation(token); !ok || got != invitation {

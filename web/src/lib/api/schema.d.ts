@@ -21,6 +21,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export changes to the installation and to meetings as lines of JSON, newest first
+         * @description Each line is an item of `GET /audit`. If the last line is not complete, the export was interrupted.
+         */
+        get: operations["export-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/login": {
         parameters: {
             query?: never;
@@ -6963,18 +6983,6 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
-                /** @description A user ID, or one of user, timer and system */
-                actor?: string;
-                /** @description Actions to list, separated by commas; room.* matches all actions on rooms */
-                action?: string;
-                /** @description A type of subject, or one subject such as room:12 */
-                subject?: string;
-                /** @description Entries at or after this time */
-                from?: string;
-                /** @description Entries before this time */
-                to?: string;
-                /** @description Text in the name of the actor or subject, in the reason or in the address; ignores case */
-                q?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -6991,6 +6999,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditListBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "export-audit": {
+        parameters: {
+            query?: {
+                /** @description A user ID, or one of user, timer and system */
+                actor?: string;
+                /** @description Actions to list, separated by commas; room.* matches all actions on rooms */
+                action?: string;
+                /** @description A type of subject, or one subject such as room:12 */
+                subject?: string;
+                /** @description Entries at or after this time */
+                from?: string;
+                /** @description Entries before this time */
+                to?: string;
+                /** @description Text in the name of the actor or subject, in the reason or in the address; ignores case */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
                 };
             };
             401: components["responses"]["Unauthorized"];

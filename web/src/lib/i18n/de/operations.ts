@@ -290,6 +290,7 @@ const de: typeof en = {
       attempts: 'Versuche',
       dead_at: 'Fehlgeschlagen',
     },
+    export: 'Exportieren',
     subjects: {
       meeting: 'Besprechungen',
       room: 'Räume',
@@ -308,6 +309,7 @@ const de: typeof en = {
       mail: 'Mails',
       notification: 'Benachrichtigungen',
       config: 'Konfiguration',
+      signing_key: 'Signaturschlüssel',
     },
     actions: {
       'meeting.created': 'buchte',
@@ -371,6 +373,7 @@ const de: typeof en = {
       'mail.processed': 'verarbeitete die Mail',
       'notification.resent': 'sendete erneut an',
       'config.changed': 'änderte die Konfiguration auf',
+      'signing_key.rotated': 'ersetzte den Signaturschlüssel',
     },
   },
   reports: {

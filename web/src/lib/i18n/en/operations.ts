@@ -288,6 +288,7 @@ export default {
       attempts: 'Attempts',
       dead_at: 'Failed',
     },
+    export: 'Export',
     subjects: {
       meeting: 'Meetings',
       room: 'Rooms',
@@ -306,6 +307,7 @@ export default {
       mail: 'Mails',
       notification: 'Notifications',
       config: 'Configuration',
+      signing_key: 'Signing keys',
     },
     actions: {
       'meeting.created': 'booked',
@@ -369,6 +371,7 @@ export default {
       'mail.processed': 'processed the mail',
       'notification.resent': 'resent to',
       'config.changed': 'changed the configuration on',
+      'signing_key.rotated': 'replaced the signing key',
     },
   },
   reports: {

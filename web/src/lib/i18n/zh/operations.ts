@@ -290,6 +290,7 @@ const zh: typeof en = {
       attempts: '尝试次数',
       dead_at: '失败时间',
     },
+    export: '导出',
     subjects: {
       meeting: '会议',
       room: '会议室',
@@ -308,6 +309,7 @@ const zh: typeof en = {
       mail: '邮件',
       notification: '通知',
       config: '配置',
+      signing_key: '签名密钥',
     },
     actions: {
       'meeting.created': '预订了',
@@ -371,6 +373,7 @@ const zh: typeof en = {
       'mail.processed': '处理了邮件',
       'notification.resent': '重新发送给',
       'config.changed': '更改了配置：',
+      'signing_key.rotated': '更换了签名密钥：',
     },
   },
   reports: {
