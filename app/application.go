@@ -286,10 +286,8 @@ func (a *Application) wireAreas() {
 	a.leaving = leaving.NewService(leaving.NewStore(db, notices), a.accounts, a.meetings, scheduler, time.Now)
 	a.leaving.Log, a.leaving.Exports = a.log, a.newLimiter("exports:", account.Rate{Count: 5, Per: time.Hour})
 	a.leaving.Files = outbox.At(outboxDir).Delete
-	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable))
-	if a.syslog != nil {
-		a.jobs = append(a.jobs, &auditForward{db: a.db.Gorm, name: a.config.Audit.Syslog.URL, to: a.syslog, down: database.Unavailable})
-	}
+	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable),
+		&auditForward{db: a.db.Gorm, name: a.config.Audit.Syslog.URL, to: a.syslog, down: database.Unavailable})
 	a.wireMailroom(scheduler)
 }
 

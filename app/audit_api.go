@@ -55,12 +55,13 @@ type auditChange struct {
 }
 
 type auditQuery struct {
-	auditFilter
+	AuditFilter
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 	Cursor string `query:"cursor" maxLength:"500"`
 }
 
-type auditFilter struct {
+// AuditFilter selects entries of the audit log.
+type AuditFilter struct {
 	Actor   string `query:"actor" maxLength:"30" doc:"A user ID, or one of user, timer and system" example:"4"`
 	Action  string `query:"action" maxLength:"500" doc:"Actions to list, separated by commas; room.* matches all actions on rooms" example:"room.*,site.created"`
 	Subject string `query:"subject" maxLength:"300" doc:"A type of subject, or one subject such as room:12" example:"room"`
@@ -93,7 +94,7 @@ func (a *auditAPI) register(api huma.API) {
 			"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
 	}
-	huma.Register(api, export, func(ctx context.Context, in *auditFilter) (*huma.StreamResponse, error) {
+	huma.Register(api, export, func(ctx context.Context, in *AuditFilter) (*huma.StreamResponse, error) {
 		q, err := in.query()
 		if err != nil {
 			return nil, err
@@ -171,7 +172,7 @@ func viewLine(l *audit.Line) auditEntry {
 	return e
 }
 
-func (in *auditFilter) query() (audit.Query, error) {
+func (in *AuditFilter) query() (audit.Query, error) {
 	var faults fault.List
 	q := audit.Query{
 		From: queryInstant(&faults, "query.from", in.From), To: queryInstant(&faults, "query.to", in.To),

@@ -38,8 +38,8 @@ func (r *forwardingRow) place() audit.Place { return audit.Place{Tx: r.Tx, ID: r
 // auditForward is the delay job audit.forward.
 type auditForward struct {
 	db   *gorm.DB
-	name string // of the destination, under which the place is stored
-	to   *syslog.Destination
+	name string              // of the destination, under which the place is stored
+	to   *syslog.Destination // nil: nothing is sent
 	down func(error) bool
 }
 
@@ -54,6 +54,9 @@ func (*auditForward) Options() delayjob.Options {
 // the first call.
 func (f *auditForward) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
+		if f.to == nil {
+			return
+		}
 		r, err := f.begin(ctx)
 		var lines []audit.Line
 		if err == nil {
@@ -90,6 +93,9 @@ func (f *auditForward) begin(ctx context.Context) (*forwardingRow, error) {
 
 // Execute sends all that there is. If it is interrupted after sending, a batch is sent twice.
 func (f *auditForward) Execute(ctx context.Context, m delayjob.Message) error {
+	if f.to == nil {
+		return delayjob.Drop("no syslog server is configured")
+	}
 	r, err := f.begin(ctx)
 	if err == nil && r.Sent+1 != m.Version {
 		return delayjob.Drop("sent before")

@@ -22,7 +22,7 @@ func TestSearch_eitherCase(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
 	lists := map[string]string{
-		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "", "/mailroom/messages": "",
+		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		a, s := startApplication(t, func(c *config.Config) {

@@ -6983,6 +6983,18 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
+                /** @description A user ID, or one of user, timer and system */
+                actor?: string;
+                /** @description Actions to list, separated by commas; room.* matches all actions on rooms */
+                action?: string;
+                /** @description A type of subject, or one subject such as room:12 */
+                subject?: string;
+                /** @description Entries at or after this time */
+                from?: string;
+                /** @description Entries before this time */
+                to?: string;
+                /** @description Text in the name of the actor or subject, in the reason or in the address; ignores case */
+                q?: string;
                 limit?: number;
                 cursor?: string;
             };
