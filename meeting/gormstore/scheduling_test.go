@@ -203,6 +203,9 @@ func TestScheduling_oneDate(t *testing.T) {
 		r.want("done", "turing", calendarMessage("CANCEL", "never", 2, 3))
 		r.want("duplicate", "turing", calendarMessage("REQUEST", "never", 2, 3))
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "never", 3, 3))
+		r.want("done", "turing", calendarMessage("REQUEST", "never", 4, 3, "STATUS:CANCELLED")) // a program that cancels in this way
+		r.wantBooked("Review Hopper 4")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "never", 5, 3, "STATUS:CONFIRMED"))
 
 		// A meeting that moves to a time that is taken loses its slot.
 		r.want("done hopper=DECLINED(room_conflict)", "hopper", strings.ReplaceAll(calendarMessage("REQUEST", "d", 0, 4), "turing", "hopper"))

@@ -161,7 +161,8 @@ func (e *event) process(ctx context.Context) (State, error) {
 		return state, nil
 	}
 	e.current, e.seats = current, seats
-	if e.message.Calendar.Method == "CANCEL" {
+	live := slices.ContainsFunc(current, func(c itip.Component) bool { return !c.Event.Cancelled })
+	if e.message.Calendar.Method == "CANCEL" || !live && e.message.Via == meeting.OriginMail { // some programs send a request whose STATUS is CANCELLED
 		return e.cancel(ctx, current, seats)
 	}
 	if done, err := e.request(ctx, current, seats); err != nil || len(e.asked) > 0 || len(seats) == 0 {

@@ -25,8 +25,12 @@ func (e *event) mail(c itip.Component, date *itip.Date, p *place, t Told) *meeti
 	if t.Text != "" {
 		text += "\n\n" + t.Text
 	}
-	if others := e.words.suggestions(p.others, zone); others != "" {
+	others := e.words.suggestions(p.others, zone)
+	if others != "" {
 		text += "\n\n" + others
+	}
+	if others != "" || t.Reason == "room_conflict" {
+		text += e.zoneOfTimes(c.Event.Start, zone)
 	}
 	email := t.Address + "@" + e.conf.Domain
 	return &meeting.Reply{
@@ -34,6 +38,20 @@ func (e *event) mail(c itip.Component, date *itip.Date, p *place, t Told) *meeti
 		Calendar:  itip.Reply(c.Text, itip.Answer{Email: email, Name: p.name(), Status: string(t.Status), Comment: text, Stamp: e.at, Date: date}),
 		InReplyTo: t.MessageID, Event: e.object.UID, Date: t.RecurrenceID,
 	}
+}
+
+// zoneOfTimes names the time zone of an answer, if its clock differs from that of the event.
+func (e *event) zoneOfTimes(start itip.Time, zone *time.Location) string {
+	at, theirs := start.In(e.floating()), e.floating()
+	if start.Zone != nil {
+		theirs = start.Zone.Location
+	}
+	_, a := at.In(theirs).Zone()
+	_, b := at.In(zone).Zone()
+	if start.Day || a == b {
+		return ""
+	}
+	return "\n\n" + fmt.Sprintf(e.words.zone, zone)
 }
 
 // deputy is who acts for the organizer and also reads the answers; empty: nobody. Anybody could be named, so it is

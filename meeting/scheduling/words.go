@@ -17,6 +17,7 @@ type words struct {
 	isDeclined                    string // with the room
 	taken                         string // with room, start and end
 	closed                        string // with room
+	zone                          string // with the name of a time zone
 	alternatives, needsApproval   string
 	unknownOrganizer              string
 	noRoom, over, invalid         string
@@ -37,6 +38,7 @@ var english = &words{
 	lang: "en", reasons: englishReasons, accepted: "Accepted: %s", tentative: "Tentative: %s", declined: "Declined: %s",
 	isAccepted: "%s is booked.", isTentative: "%s is requested. You will get another answer when the request is decided.",
 	isDeclined: "%s is not booked.", taken: "%s is taken from %s to %s.", closed: "%s cannot be booked.",
+	zone:         "The times are in the time zone %s.",
 	alternatives: "These times and rooms are free:", needsApproval: "needs approval",
 	unknownOrganizer: "%s is not a user of this installation. Ask an administrator for an account.",
 	noRoom:           "No room is free at this time.", over: "The meeting is over.", invalid: "The event cannot be read: %s.",
@@ -57,6 +59,7 @@ var german = &words{
 	lang: "de", reasons: germanReasons, accepted: "Zugesagt: %s", tentative: "Vorläufig: %s", declined: "Abgelehnt: %s",
 	isAccepted: "%s ist gebucht.", isTentative: "%s ist angefragt. Sobald entschieden ist, erhalten Sie eine weitere Antwort.",
 	isDeclined: "%s ist nicht gebucht.", taken: "%s ist von %s bis %s belegt.", closed: "%s kann nicht gebucht werden.",
+	zone:         "Die Zeiten gelten in der Zeitzone %s.",
 	alternatives: "Diese Zeiten und Räume sind frei:", needsApproval: "mit Genehmigung",
 	unknownOrganizer: "%s hat hier kein Benutzerkonto. Bitten Sie die Administration um eines.",
 	noRoom:           "Zu dieser Zeit ist kein Raum frei.", over: "Die Besprechung ist vorbei.", invalid: "Der Termin ist nicht lesbar: %s.",
@@ -77,6 +80,7 @@ var chinese = &words{
 	lang: "zh", reasons: chineseReasons, accepted: "已接受：%s", tentative: "暂定：%s", declined: "已拒绝：%s",
 	isAccepted: "已预订 %s。", isTentative: "已申请 %s。审批后您会收到另一封回复。",
 	isDeclined: "未能预订 %s。", taken: "%s 在 %s 至 %s 已被占用。", closed: "%s 无法预订。",
+	zone:         "以上时间为时区 %s 的时间。",
 	alternatives: "以下时间和会议室可用：", needsApproval: "需审批",
 	unknownOrganizer: "%s 不是此系统的用户。请联系管理员开通账号。",
 	noRoom:           "此时没有空闲的会议室。", over: "会议已结束。", invalid: "无法读取该日程：%s。",
