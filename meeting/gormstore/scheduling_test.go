@@ -218,6 +218,45 @@ func TestScheduling_oneDate(t *testing.T) {
 	})
 }
 
+// TestScheduling_cancelledByRequest: a REQUEST with STATUS:CANCELLED cancels, as some programs send it.
+func TestScheduling_cancelledByRequest(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2))
+		r.want("done", "turing", calendarMessage("REQUEST", "a", 1, 2, "STATUS:CANCELLED"))
+		r.wantBooked("")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 2, "RRULE:FREQ=DAILY;COUNT=3"))
+		second := now.Add(26 * time.Hour).Format("20060102T150405Z")
+		r.want("done", "turing", calendarMessage("REQUEST", "b", 1, 26, "RECURRENCE-ID:"+second, "STATUS:CANCELLED"))
+		r.wantBooked("Review Turing 2, Review Turing 50")
+	})
+}
+
+// TestScheduling_unreadable: what an organizer changes in a way that cannot be read is declined and freed, and does
+// not stand in the way of later changes.
+func TestScheduling_unreadable(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		const unreadable = "DTSTART;TZID=Mars/Olympus:20270301T100000"
+		broken := func(uid string, sequence, hours int, more ...string) string {
+			start := "DTSTART:" + now.Add(time.Duration(hours)*time.Hour).Format("20060102T150405Z")
+			return strings.Replace(calendarMessage("REQUEST", uid, sequence, hours, more...), start, unreadable, 1)
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2))
+		r.want("done turing=DECLINED(invalid)", "turing", broken("a", 1, 2))
+		r.wantBooked("")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 4))
+		r.wantBooked("Review Turing 4")
+
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 6, "RRULE:FREQ=DAILY;COUNT=3"))
+		second := now.Add(30 * time.Hour).Format("20060102T150405Z")
+		r.want("done turing/"+second+"=DECLINED(invalid)", "turing", broken("b", 0, 30, "RECURRENCE-ID:"+second))
+		r.wantBooked("Review Turing 4, Review Turing 6, Review Turing 54")
+		r.want("done turing=ACCEPTED", "turing", strings.Replace(calendarMessage("REQUEST", "b", 1, 6, "RRULE:FREQ=DAILY;COUNT=3"), "Review", "Changed", 1))
+		r.wantBooked("Review Turing 4, Changed Turing 6, Changed Turing 30, Changed Turing 54")
+	})
+}
+
 // settle has the job run that tells calendars what changed.
 func (r *mailroom) settle() {
 	r.Helper()

@@ -36,6 +36,7 @@ type Letter struct {
 	Bulk      bool     // Precedence is bulk, list or junk
 	Results   []string // Authentication-Results, the topmost first
 	Calendar  []byte   // the calendar message in UTF-8; nil: none
+	Method    string   // of the calendar message by the type of its part, in upper case; empty: not given
 	Winmail   bool     // the mail has a winmail.dat
 }
 
@@ -67,7 +68,7 @@ func ReadLetter(raw []byte, l Limits) (*Letter, error) {
 	letter.readHeader(&e.Header)
 	w := walk{letter: letter, limits: l}
 	err = w.part(e, 1)
-	if letter.Calendar = w.calendar; letter.Calendar == nil {
+	if letter.Calendar, letter.Method = w.calendar, w.method; letter.Calendar == nil {
 		letter.Calendar = w.attached
 	}
 	if letter.Calendar == nil && err == nil {
@@ -125,6 +126,7 @@ type walk struct {
 	limits   Limits
 	parts    int
 	calendar []byte // the first text/calendar
+	method   string // that its type names
 	attached []byte // the first attached .ics file
 	broken   error  // the last part that cannot be read, if any
 }
@@ -159,6 +161,7 @@ func (w *walk) part(e *message.Entity, depth int) error {
 	}
 	switch {
 	case kind == "text/calendar" && w.calendar == nil:
+		w.method = strings.ToUpper(strings.TrimSpace(params["method"]))
 		return w.read(e, &w.calendar)
 	case (kind == "application/ics" || path.Ext(name) == ".ics") && w.attached == nil:
 		return w.read(e, &w.attached)

@@ -39,6 +39,23 @@ func encodedLatin1(t *testing.T, s string) string {
 	return b.String()
 }
 
+// TestReadCalendar_method: a method that only the type of the part names counts, but not against the calendar.
+func TestReadCalendar_method(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		strings.Replace(invitation(), "METHOD:REQUEST\r\n", "", 1):                   "CANCEL",
+		strings.Replace(invitation(), "METHOD:REQUEST\r\n", "METHOD:PUBLISH\r\n", 1): "PUBLISH",
+	} {
+		letter, err := ReadLetter([]byte(header+"Content-Type: text/calendar; charset=utf-8; method=cancel\r\n\r\n"+in), testLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := ReadCalendar(letter, testLimits); err != nil || c.Method != want {
+			t.Errorf("%+v, %v, want %s", c, err, want)
+		}
+	}
+}
+
 // TestReadLetter: the calendar message is found however a program sends it, and is read as UTF-8.
 func TestReadLetter(t *testing.T) {
 	t.Parallel()

@@ -255,11 +255,15 @@ func (s *Service) Judge(ctx context.Context, e Envelope, raw []byte) (*Judged, e
 	return j, nil
 }
 
-// ReadCalendar reads the calendar message of a letter.
+// ReadCalendar reads the calendar message of a letter. Some programs name the method only in the type of the part.
 func ReadCalendar(l *Letter, limits Limits) (*itip.Calendar, error) {
 	of := itip.DefaultLimits
 	of.Size, of.Events = limits.Size, limits.Events
-	return itip.Read(strings.NewReader(string(l.Calendar)), of)
+	c, err := itip.Read(strings.NewReader(string(l.Calendar)), of)
+	if err == nil && c.Method == "" {
+		c.Method = l.Method
+	}
+	return c, err
 }
 
 func refused(err error) (Verdict, string) {
@@ -318,11 +322,11 @@ func (s *Service) judgeSender(ctx context.Context, l *Letter, c *itip.Calendar) 
 	switch c.Method {
 	case "REQUEST", "CANCEL", "ADD", "DECLINECOUNTER":
 		if !organizes(l.From, c) {
-			return NotOrganizer, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY)", nil
+			return NotOrganizer, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY in the same organization)", nil
 		}
 	case "REPLY", "COUNTER":
 		if !attends(l.From, c) {
-			return NotAttendee, l.From + " is neither the attendee who responds nor acts for them (SENT-BY)", nil
+			return NotAttendee, l.From + " is neither the attendee who responds nor acts for them (SENT-BY in the same organization)", nil
 		}
 	}
 	return Trusted, "", nil

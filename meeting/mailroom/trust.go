@@ -93,7 +93,7 @@ func sameOrganization(a, b string) bool {
 func organizes(from string, c *itip.Calendar) bool {
 	for _, o := range c.Objects {
 		for _, e := range o.Events() {
-			if !strings.EqualFold(e.Organizer.Email, from) && !strings.EqualFold(e.Organizer.SentBy, from) {
+			if !isOrActsFor(from, e.Organizer) {
 				return false
 			}
 		}
@@ -106,11 +106,18 @@ func attends(from string, c *itip.Calendar) bool {
 	for _, o := range c.Objects {
 		for _, e := range o.Events() {
 			if !slices.ContainsFunc(e.Attendees, func(a itip.Attendee) bool {
-				return strings.EqualFold(a.Email, from) || strings.EqualFold(a.SentBy, from)
+				return isOrActsFor(from, a.Person)
 			}) {
 				return false
 			}
 		}
 	}
 	return from != ""
+}
+
+// isOrActsFor reports whether a sender is the person, or acts for them. Anybody can claim that of themselves
+// (SENT-BY), so only those of the same organization are believed.
+func isOrActsFor(from string, who itip.Person) bool {
+	return strings.EqualFold(who.Email, from) ||
+		strings.EqualFold(who.SentBy, from) && sameOrganization(domainOf(from), domainOf(who.Email))
 }

@@ -53,6 +53,7 @@ func TestAttends(t *testing.T) {
 	for attendee, want := range map[string]bool{
 		"ATTENDEE;PARTSTAT=ACCEPTED:mailto:ADA@example.org":                 true,
 		`ATTENDEE;SENT-BY="mailto:ada@example.org":MAILTO:boss@example.org`: true,
+		`ATTENDEE;SENT-BY="mailto:ada@example.org":mailto:boss@example.com`: false, // claims to act for a stranger
 		"ATTENDEE;PARTSTAT=ACCEPTED:mailto:boss@example.org":                false,
 		"ORGANIZER:mailto:ada@example.org":                                  false,
 	} {
@@ -72,6 +73,8 @@ func TestOrganizes(t *testing.T) {
 	for organizer, want := range map[string]bool{
 		"ORGANIZER;CN=Ada:mailto:ADA@example.org":                            true,
 		`ORGANIZER;SENT-BY="mailto:ada@example.org":MAILTO:boss@example.org`: true,
+		`ORGANIZER;SENT-BY="mailto:ada@example.org":mailto:b@eu.example.org`: true,
+		`ORGANIZER;SENT-BY="mailto:ada@example.org":mailto:boss@example.com`: false, // claims to act for a stranger
 		`ORGANIZER;SENT-BY="mailto:eve@example.org":mailto:boss@example.org`: false,
 		"ORGANIZER:mailto:boss@example.org":                                  false,
 		"LOCATION:nobody organizes it":                                       false,

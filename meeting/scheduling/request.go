@@ -66,6 +66,9 @@ func (e *event) request(ctx context.Context, current []itip.Component, seats []s
 		declineAll("unknown_organizer", fmt.Sprintf(e.words.unknownOrganizer, e.organizer))
 	case len(faults) > 0:
 		declineAll("invalid", fmt.Sprintf(e.words.invalid, faults[0].Message))
+		if err := e.vacate(ctx, current); err != nil {
+			return "", err
+		}
 	default:
 		if err := e.book(ctx, object, places); err != nil {
 			return "", err
@@ -149,6 +152,10 @@ func (e *event) merged() (*itip.Object, error) {
 		return nil, fmt.Errorf("stored versions of event %q: %w", e.object.UID, err)
 	}
 	object := calendar.Objects[0]
+	// A date that could not be read was declined when it came. It does not stand in the way of what comes later.
+	object.Overrides = slices.DeleteFunc(object.Overrides, func(o *itip.Event) bool {
+		return object.Master != nil && len(o.Faults) > 0 && !slices.ContainsFunc(e.current, func(c itip.Component) bool { return recurrenceID(c.Event) == recurrenceID(o) })
+	})
 	if object.Master == nil || len(object.Overrides) == 0 {
 		return object, nil
 	}
@@ -487,6 +494,29 @@ func (e *event) release(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// vacate frees what versions that cannot be read are about: the event, or one of its dates. The organizer has changed
+// it, and nobody knows how.
+func (e *event) vacate(ctx context.Context, current []itip.Component) error {
+	if e.record.SeriesID == 0 || slices.ContainsFunc(current, func(c itip.Component) bool { return c.Event.RecurrenceID == nil }) {
+		return e.release(ctx)
+	}
+	if e.message.DryRun {
+		return nil
+	}
+	booked, err := e.coming(ctx, e.record.SeriesID)
+	if err != nil {
+		return err
+	}
+	for _, m := range booked {
+		if slices.ContainsFunc(current, func(c itip.Component) bool { return recurrenceID(c.Event) == e.dateKey(m.OriginalStart) }) {
+			if err := e.drop(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // answer notes what a place says about a component, and the mail that tells the organizer.
