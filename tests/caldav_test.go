@@ -645,6 +645,16 @@ func TestCalDAV_writes(t *testing.T) {
 			}
 			put(http.StatusNoContent, "partly.ics", text)
 		}
+		// So may those of a series that moves: the date is not left at its former time.
+		bob.Book(t, testenv.Booking(later(2, 13), later(2, 14), []int64{room.ID}))
+		for i, h := range []int{12, 13} {
+			status := []int{http.StatusCreated, http.StatusNoContent}[i]
+			put(status, "moving.ics", eventText("moving", "Moving", later(0, h), later(0, h+1), "RRULE:FREQ=WEEKLY;COUNT=4", "ORGANIZER:mailto:ada@example.org", inRoom))
+		}
+		if ms, text := invited("Moving"), get("moving.ics"); len(ms) != 3 || !ms[0].Start.Equal(later(0, 13)) || !ms[2].Start.Equal(later(3, 13)) ||
+			strings.Count(text, "PARTSTAT=DECLINED") != 1 || !strings.Contains(text, "RECURRENCE-ID:"+later(2, 13).Format("20060102T150405Z")) {
+			t.Errorf("a series that moves to where a date is taken: %+v %s", ms, text)
+		}
 
 		// Only its organizer's calendar can change a meeting that came by mail.
 		if code := deliver(t, server, "turing@rooms.example.org", invite{uid: "foreign", from: "ada@example.org", to: "turing@rooms.example.org", start: day(9)}.eml()); code != 250 {

@@ -266,8 +266,19 @@ func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *it
 		if !changed && !moves {
 			return nil
 		}
-		_, err := u.Meetings.UpdateSeries(u.ctx(), u.by, id, nil, f)
-		return err
+		save := func() error {
+			_, err := u.Meetings.UpdateSeries(u.ctx(), u.by, id, nil, f)
+			return err
+		}
+		if !moves {
+			return save()
+		}
+		return u.tolerating(&f, dates, func() error {
+			if err := save(); err != nil || f.OnConflict != meeting.SkipOnConflict {
+				return err
+			}
+			return u.leaveFormerTimes(id, dates)
+		})
 	})
 	if err != nil {
 		return err
@@ -279,6 +290,24 @@ func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *it
 		return err
 	}
 	return u.changeDates(id, old)
+}
+
+// leaveFormerTimes cancels the dates of a series that could not move with it.
+func (u *upload) leaveFormerTimes(id int64, dates *itip.Dates) error {
+	ms, err := u.Store.SeriesMeetings(u.ctx(), id)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		if m.Status.Over() || !m.Slot.Start.After(u.Now()) || slices.ContainsFunc(dates.Set.Dates(recurrence.AllDates), func(d recurrence.Date) bool { return d.Slot == m.Slot }) ||
+			overrideAt(u.object, m.OriginalStart) != nil {
+			continue
+		}
+		if _, err := u.Meetings.Cancel(u.ctx(), u.by, m.ID, nil, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cancelOthers cancels the coming dates of a series but one.
