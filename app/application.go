@@ -259,7 +259,7 @@ func (a *Application) wireAreas() {
 	directory := directoryAdapter{people, a.newLimiter("invite:", unknownRate)}
 	a.meetings = meeting.NewService(a.meetingStore, directory, notifyingScheduler{scheduler, changed},
 		inForce, time.Now, a.log)
-	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.importers())
+	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.senders.render.OwnUID, a.importers())
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
 	a.scheduling = scheduling.NewService(scheduling.Deps{
 		Meetings: a.meetings, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,

@@ -52,7 +52,7 @@ func newImporter(f *fixture) *importer {
 	clock := func() time.Time { return now }
 	i := &importer{fixture: f}
 	i.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, settings, clock, slog.New(slog.DiscardHandler))
-	i.imports = importing.NewService(i.meetings, f.store, users{f: f}, settings, clock, 3)
+	i.imports = importing.NewService(i.meetings, f.store, users{f: f}, settings, clock, func(uid string) bool { return strings.HasSuffix(uid, "@ours") }, 3)
 	return i
 }
 
@@ -270,6 +270,7 @@ func TestImport_endless(t *testing.T) {
 			t.Errorf("%d dates, %v", len(ms), err)
 		}
 		i.want("g skipped before_from", vevent("g", -2))
+		i.want("meeting-1@ours skipped own", vevent("meeting-1@ours", 40)) // an export that is read back
 	})
 }
 

@@ -42,7 +42,7 @@ type ImportedEvent struct {
 	Title     string           `json:"title"`
 	Start     *time.Time       `json:"start" doc:"Start of its first date, or null if it is unknown"`
 	Result    importing.Result `json:"result" enum:"created,updated,unchanged,cancelled,skipped,failed" doc:"unchanged: it was imported before. cancelled: its meeting was, because the event was"`
-	Reason    string           `json:"reason,omitempty" doc:"Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, cancelled, transparent, invalid, unknown_room or unknown_organizer"`
+	Reason    string           `json:"reason,omitempty" doc:"Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, own, cancelled, transparent, invalid, unknown_room or unknown_organizer"`
 	Message   string           `json:"message,omitempty"`
 	Conflicts []DateConflict   `json:"conflicts,omitempty" nullable:"false" doc:"Times at which its rooms are taken"`
 	Dates     []SkippedDate    `json:"dates,omitempty" nullable:"false" doc:"Dates that its series does not have"`

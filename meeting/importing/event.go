@@ -102,6 +102,8 @@ func (r *run) event(ctx context.Context, t *task) error {
 	}
 	cancelled := head.Cancelled || t.method == "CANCEL"
 	switch {
+	case known == nil && r.own(o.UID):
+		return skip(ReasonOwn, "the event is a meeting of this installation")
 	case cancelled && known != nil:
 		return r.cancel(ctx, t, known, origin)
 	case cancelled:

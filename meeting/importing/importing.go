@@ -48,13 +48,15 @@ type Service struct {
 	people   Directory
 	settings func() meeting.Settings
 	now      func() time.Time
+	own      func(uid string) bool
 	workers  int
 }
 
 // NewService returns a service that books with several workers at once. Each room belongs to one of
-// them, so that of two events for the same time the first one in the file gets the room.
-func NewService(meetings *meeting.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, workers int) *Service {
-	return &Service{meetings: meetings, store: store, people: people, settings: settings, now: now, workers: workers}
+// them, so that of two events for the same time the first one in the file gets the room. own reports
+// whether a UID is that of a meeting of this installation.
+func NewService(meetings *meeting.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, own func(uid string) bool, workers int) *Service {
+	return &Service{meetings: meetings, store: store, people: people, settings: settings, now: now, own: own, workers: workers}
 }
 
 // Source is a calendar that was read from a file.
@@ -95,6 +97,7 @@ var Results = []Result{Created, Updated, Unchanged, Cancelled, Skipped, Failed}
 
 // Reasons besides the codes of faults and of rules.
 const (
+	ReasonOwn              = "own"
 	ReasonCancelled        = "cancelled"
 	ReasonTransparent      = "transparent"
 	ReasonBefore           = "before_from"

@@ -74,3 +74,16 @@ func TestRenderer_ownMeetings(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnUID(t *testing.T) {
+	t.Parallel()
+	r := &Renderer{uids: Identity{Domain: "new", FormerDomain: "old", FormerMeeting: 7, FormerSeries: 3}}
+	for uid, want := range map[string]bool{
+		"meeting-8@new": true, "meeting-7@old": true, "series-4@new": true, "series-3@old": true,
+		"meeting-7@new": false, "meeting-8@old": false, "meeting-8@other": false, "meeting-x@new": false, "8@new": false, "": false,
+	} {
+		if got := r.OwnUID(uid); got != want {
+			t.Errorf("%q: %v", uid, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,6 +78,14 @@ func (r *Renderer) UID(meetingID, seriesID int64) string {
 		return r.uids.series(seriesID)
 	}
 	return r.uids.meeting(meetingID)
+}
+
+// OwnUID reports whether a UID is that of a meeting or series of this installation.
+func (r *Renderer) OwnUID(uid string) bool {
+	name, _, _ := strings.Cut(uid, "@")
+	kind, number, _ := strings.Cut(name, "-")
+	id, err := strconv.ParseInt(number, 10, 64)
+	return err == nil && (kind == "meeting" && uid == r.uids.meeting(id) || kind == "series" && uid == r.uids.series(id))
 }
 
 // UIDDomain returns the domain of the UIDs.

@@ -4124,7 +4124,7 @@ export interface components {
             /** Format: int64 */
             meeting_id?: number;
             message?: string;
-            /** @description Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, cancelled, transparent, invalid, unknown_room or unknown_organizer */
+            /** @description Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, own, cancelled, transparent, invalid, unknown_room or unknown_organizer */
             reason?: string;
             /**
              * @description unchanged: it was imported before. cancelled: its meeting was, because the event was

@@ -69,6 +69,7 @@ const de: typeof en = {
     reasons: {
       cancelled: 'Im Kalender abgesagt',
       transparent: 'Beansprucht keine Zeit',
+      own: 'Eine Besprechung dieser Installation',
       before_from: 'Vor dem gewählten Tag',
       past: 'Vergangene Besprechungen ändern sich nicht',
       unknown_room: 'Kein bekannter Raum',

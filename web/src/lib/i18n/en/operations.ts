@@ -67,6 +67,7 @@ export default {
     reasons: {
       cancelled: 'Canceled in the calendar',
       transparent: 'Takes no time',
+      own: 'A meeting of this installation',
       before_from: 'Before the chosen day',
       past: 'Past meetings don’t change',
       unknown_room: 'No known room',

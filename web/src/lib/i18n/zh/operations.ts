@@ -69,6 +69,7 @@ const zh: typeof en = {
     reasons: {
       cancelled: '已在日历中取消',
       transparent: '不占用时间',
+      own: '本系统中的会议',
       before_from: '早于所选日期',
       past: '过去的会议不会更改',
       unknown_room: '没有已知的会议室',
