@@ -29,23 +29,26 @@ const (
 func At(t time.Time) Time { return Time{instant, t.UTC().Truncate(time.Microsecond)} }
 
 // Parse parses RFC 3339 with an offset, or a local time such as 2027-02-10T10:00:00, with optional
-// seconds. It does not fail: [Time.In] reports a text that is neither.
+// seconds. It does not fail: [Time.In] reports a text that is neither, or not in the years 1 to 9999.
 func Parse(s string) Time {
 	s = strings.ToUpper(s) // RFC 3339 allows a lower-case t and z
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil && hasYear(t.UTC()) {
 		return At(t)
 	}
 	for _, layout := range []string{WallLayout, "2006-01-02T15:04"} {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.Parse(layout, s); err == nil && hasYear(t) {
 			return Time{local, t}
 		}
 	}
 	return Time{}
 }
 
+// hasYear reports whether answers can show the time: RFC 3339 has four digits for the year, and no year 0 is meant.
+func hasYear(t time.Time) bool { return t.Year() >= 1 && t.Year() <= 9999 }
+
 // ParseDate is [Parse] for times that may also be dates such as 2027-02-10.
 func ParseDate(s string) Time {
-	if t, err := time.Parse(time.DateOnly, s); err == nil {
+	if t, err := time.Parse(time.DateOnly, s); err == nil && hasYear(t) {
 		return Time{date, t}
 	}
 	return Parse(s)

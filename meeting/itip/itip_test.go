@@ -345,6 +345,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(event("DTSTART;TZID=\"Europe/Berlin:20270210T090000", "DURATION:P1W2DT3H", "RDATE:20270211,20270212/PT1H", "RRULE:FREQ=YEARLY;BYDAY=53MO"))
 	f.Add("BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\nDTSTART:00010101T000000\nTZOFFSETFROM:+2359\nTZOFFSETTO:-2359\nRRULE:FREQ=YEARLY;BYDAY=-1SU\nEND:STANDARD\nEND:VTIMEZONE\nEND:VCALENDAR")
+	f.Add(event("DTSTART:00000101T0000", "DTEND:00000110T0000", "RRULE:FREQ=WEEKLY")) // no rule can be expanded from the year 0 on
 	limits := Limits{Size: 20_000, Events: 20, Components: 50, Depth: 5, Line: 1_000, Properties: 50}
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Read(strings.NewReader(text), limits)

@@ -2,7 +2,6 @@ package itip
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
 )
 
 // Time is a time as a calendar gives it: by the clocks of a zone, in UTC, or a whole day.
@@ -71,9 +71,6 @@ func (z *zones) time(p *property, value string, start Time) (Time, error) {
 	case len("20060102"):
 		t.Wall, err = time.Parse("20060102", value)
 		t.Day = true
-		if err == nil && t.Wall.Year() < 1 {
-			err = errors.New("year")
-		}
 	case len("20060102T1504"):
 		t.Wall, err = time.Parse("20060102T1504", value)
 	default:
@@ -83,7 +80,7 @@ func (z *zones) time(p *property, value string, start Time) (Time, error) {
 		}
 		t.Wall, err = time.Parse("20060102T150405", value)
 	}
-	if err != nil {
+	if err != nil || t.Wall.Year() < recurrence.FirstYear {
 		return t, fmt.Errorf("must be a date like 20270210 or a time like 20270210T090000, not %q", cut(value))
 	}
 	if t.Day {

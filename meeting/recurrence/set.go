@@ -286,12 +286,19 @@ func (r *Rule) firstWeek(year int) time.Time {
 
 func dayOf(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
+// FirstYear is the first year in which a series may begin. Calendars begin birthdays without a year in 1604.
+// Rules cannot be expanded from the year 0 on, which a zone may make of the year 1.
+const FirstYear = 1600
+
 // Check reports what is wrong with the rule for a series that begins at Start and may have
 // at most limit dates. Faults are at the location "start", or at none if the rule is wrong.
 func (r *Set) Check(limit int) []fault.Fault {
 	var found fault.List
 	exceeds := func(figures fault.Figures, format string, args ...any) {
 		found = append(found, fault.Fault{Code: "too_many_dates", Message: fmt.Sprintf(format, args...), Figures: figures})
+	}
+	if r.Start.Year() < FirstYear {
+		return append(found, fault.New("start", "out_of_range", "must not be before the year %d", FirstYear))
 	}
 	rule := r.Rule.filled(r.Start)
 	if rule.count == 0 && rule.until.before(r.Start, r.Zone) {

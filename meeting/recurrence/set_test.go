@@ -159,6 +159,8 @@ func TestSet_check(t *testing.T) {
 		{"2027-02-10T09:00:00", "FREQ=YEARLY;UNTIL=99991231T235959Z", "", "too_far", "UNTIL"},
 		{"2027-02-10T09:00:00", "FREQ=YEARLY;COUNT=300", "", "too_far", "COUNT=300"},
 		{"2027-02-10T09:00:00", "FREQ=DAILY;UNTIL=20270209", "", "until_before_start", "UNTIL"},
+		{"0001-01-01T09:00:00", "FREQ=WEEKLY;COUNT=2", "start", "out_of_range", "must not be before the year 1600"},
+		{"1599-12-31T09:00:00", "FREQ=DAILY;COUNT=2", "start", "out_of_range", "must not be before the year 1600"},
 		{"2027-02-10T09:00:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=3", "", "impossible", "no day"},
 		{"2027-02-10T09:00:00", "FREQ=DAILY;BYMONTH=4;BYMONTHDAY=31;COUNT=3", "", "impossible", "no day"},
 		{"2027-02-10T09:00:00", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6;COUNT=3", "", "impossible", "no day"},
