@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -353,6 +354,7 @@ func TestInterop_postfix(t *testing.T) {
 	// While the database is down, Postfix keeps the mail.
 	later := time.Date(monday.Year(), monday.Month(), monday.Day()+4, 18, 0, 0, 0, zone)
 	postgres.Kill()
+	sent := sink.Counts() // what was sent right before, and not recorded, is sent again
 	mta.send(t, turing, invite{uid: "down", from: "ada@example.org", to: turing, start: later}.eml())
 	eventually(t, time.Now().Add(slack), "punctual asks Postfix to try again later", func() bool { return strings.Contains(mta.log(t), "status=deferred") })
 	if n := mta.queued(t); n != 1 {
@@ -372,6 +374,7 @@ func TestInterop_postfix(t *testing.T) {
 		if i == n/2 {
 			eventually(t, time.Now().Add(slack), "a mail is accepted", func() bool { return mta.accepted(t) > before })
 			server.Kill()
+			maps.Copy(sent, sink.Counts())
 		}
 	}
 	if waiting := mta.queued(t); waiting == 0 {
@@ -391,7 +394,7 @@ func TestInterop_postfix(t *testing.T) {
 	}
 	eventually(t, time.Now().Add(slack), "Postfix has nothing left", func() bool { return mta.queued(t) == 0 })
 	for id, n := range sink.Counts() {
-		if n != 1 {
+		if n > 1+min(sent[id], 2) {
 			t.Errorf("%s was sent %d times", id, n)
 		}
 	}
