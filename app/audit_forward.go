@@ -51,7 +51,7 @@ func (*auditForward) Options() delayjob.Options {
 }
 
 // Load returns a message if there is something to send. Forwarding begins with what is written after
-// the first call.
+// the first call, and with what the oldest transaction then open may precede.
 func (f *auditForward) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayjob.Message, error] {
 	return func(yield func(delayjob.Message, error) bool) {
 		if f.to == nil {

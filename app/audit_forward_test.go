@@ -104,6 +104,15 @@ func TestAuditForward(t *testing.T) {
 		}
 		tx := db.Gorm.WithContext(ctx)
 		add(tx, "before")
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			lines, _, err := audit.After(ctx, db.Gorm, audit.Place{}, 1)
+			if err != nil || time.Now().After(end) {
+				t.Fatal(lines, err)
+			}
+			if len(lines) > 0 {
+				break
+			}
+		}
 		sent()
 		add(tx, "1")
 		if db.Gorm.Name() == "postgres" { // SQLite has one writer at a time
