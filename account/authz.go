@@ -130,6 +130,16 @@ var table = map[string]rule{
 	"export-user":   {Admin, unscoped},
 	"export-me":     {Member, unscoped},
 
+	"list-groups":         {Admin, UsersRead},
+	"list-group-sources":  {Admin, UsersRead},
+	"get-group":           {Admin, UsersRead},
+	"list-group-members":  {Admin, UsersRead},
+	"create-group":        {Admin, UsersWrite},
+	"update-group":        {Admin, UsersWrite},
+	"delete-group":        {Admin, UsersWrite},
+	"add-group-member":    {Admin, UsersWrite},
+	"remove-group-member": {Admin, UsersWrite},
+
 	"find-people": {Member, UsersRead},
 	"people-busy": {Member, MeetingsRead}, // times only
 

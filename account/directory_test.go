@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,14 +15,18 @@ type directory struct {
 	people map[string]account.Identity
 	err    error
 	asked  int
+	groups bool // of the last person
 }
 
 const companyPassword = "drowssap gnol doog a"
 
 func (d *directory) Serves(email string) bool { return strings.HasSuffix(email, "@example.org") }
 
-func (d *directory) Authenticate(_ context.Context, email, password string) (account.Identity, error) {
+func (d *directory) Source() string { return "ldap:corp" }
+
+func (d *directory) Authenticate(_ context.Context, email, password string, groups bool) (account.Identity, error) {
 	d.asked++
+	d.groups = groups
 	id, known := d.people[email]
 	switch {
 	case d.err != nil:
@@ -125,5 +130,41 @@ func TestLogin_directoryDown(t *testing.T) {
 	s.mustCreate(t, "bob@example.org", account.Member)
 	if _, err := s.Login(t.Context(), "bob@example.org", password, account.Client{IP: ip}); err != nil {
 		t.Errorf("a password here: %v", err)
+	}
+}
+
+// At a sign-in, a person joins the groups that the directory says, and leaves the others of it.
+func TestLogin_groups(t *testing.T) {
+	t.Parallel()
+	grace := inDirectory("1", "grace@example.org")
+	d := &directory{people: map[string]account.Identity{}}
+	s := newService(t, account.Config{Directories: []account.Directory{d}, Sources: []account.Source{{Key: "ldap:corp", Name: "Corp"}}})
+	login := func(groups ...string) *account.Principal {
+		t.Helper()
+		grace.Source, grace.InGroup = "ldap:corp", func(id string) bool { return slices.Contains(groups, id) }
+		if groups == nil {
+			grace.InGroup = nil
+		}
+		d.people["grace@example.org"] = grace
+		_, p := s.mustLogin(t, "grace@example.org", companyPassword)
+		return p
+	}
+	if p := login("IT"); len(p.Groups) != 0 || d.groups {
+		t.Errorf("without a group here: %v, asked %v", p.Groups, d.groups)
+	}
+	it, err := s.CreateGroup(t.Context(), "Our IT", "ldap:corp", "IT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ChangeMembers(t.Context(), it.ID, []int64{1}, nil); !errors.Is(err, account.ErrGroupProvided) {
+		t.Errorf("members of a provided group: %v", err)
+	}
+	for _, c := range []struct {
+		groups []string
+		want   []int64
+	}{{[]string{"IT", "X"}, []int64{it.ID}}, {nil, []int64{it.ID}}, {[]string{"X"}, nil}} {
+		if p := login(c.groups...); !slices.Equal(p.Groups, c.want) || !d.groups {
+			t.Errorf("in %v: %v, want %v; asked %v", c.groups, p.Groups, c.want, d.groups)
+		}
 	}
 }

@@ -20,6 +20,9 @@ type Identity struct {
 	Timezone        string // IANA name; "" or unknown: the default
 	Role            Role   // replaces the role of the user; "": the provider does not decide it
 	Join            bool   // whether the person becomes a user if there is none with the address
+
+	Source  string                       // of groups, see [Group]
+	InGroup func(externalID string) bool // whether the person is in a group of Source; nil: the provider did not say
 }
 
 // GroupRoles are the groups of a company that each role is for.
@@ -41,10 +44,12 @@ func (r GroupRoles) Highest(in func(group string) bool) Role {
 type Directory interface {
 	// Serves reports whether people with such an address are in the directory.
 	Serves(email string) bool
-	// Authenticate returns the person with an address and a password. It returns
-	// [ErrWrongCredentials] if there is no such person, however it finds out. Any other error means
-	// that the directory did not answer.
-	Authenticate(ctx context.Context, email, password string) (Identity, error)
+	// Source is that of its groups, see [Group].
+	Source() string
+	// Authenticate returns the person with an address and a password, and on request the groups. It
+	// returns [ErrWrongCredentials] if there is no such person, however it finds out. Any other error
+	// means that the directory did not answer.
+	Authenticate(ctx context.Context, email, password string, groups bool) (Identity, error)
 }
 
 // IdentityStore is the part of [Store] for the identities of users.
@@ -96,6 +101,9 @@ func (s *Service) identified(ctx context.Context, id Identity) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.adoptGroups(ctx, u, id); err != nil {
+		return nil, err
+	}
 	return s.adoptRole(ctx, u, id.Role)
 }
 
@@ -106,7 +114,11 @@ func (s *Service) userOfDirectory(ctx context.Context, email, password string) (
 		if !d.Serves(email) {
 			continue
 		}
-		id, err := d.Authenticate(ctx, email, password)
+		groups, err := s.store.HasGroupsOf(ctx, d.Source())
+		if err != nil {
+			return nil, err
+		}
+		id, err := d.Authenticate(ctx, email, password, groups)
 		switch {
 		case err == nil:
 			return s.identified(ctx, id)

@@ -17,6 +17,8 @@ type Principal struct {
 	Locale   string
 	Timezone string
 
+	Groups []int64 // ascending
+
 	CalendarMails bool // own meetings arrive as mails for the calendar
 
 	TokenID int64
@@ -28,6 +30,7 @@ type Principal struct {
 func principal(u *User, t *Token) *Principal {
 	return &Principal{
 		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone, CalendarMails: u.CalendarMails,
+		Groups:  u.Groups,
 		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt,
 	}
 }

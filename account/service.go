@@ -24,6 +24,7 @@ type Config struct {
 	DeviceKeys  *signing.Ring    // sign device cookies; nil: random per process
 	Links       LinkSecrets      // of password links; random per process
 	Directories []Directory      // in which people are who have no password here
+	Sources     []Source         // of groups, see [Service.Sources]
 	Secure      bool             // browsers use HTTPS, so cookies are sent over HTTPS only
 	Now         func() time.Time // time.Now
 
@@ -50,6 +51,7 @@ type Service struct {
 	refused  func(context.Context, *User, string, error)
 
 	directories  []Directory
+	sources      []Source
 	secondFactor atomic.Value // SecondFactorMode
 
 	answerReset time.Duration // shortest duration of RequestReset
@@ -63,7 +65,7 @@ func New(store Store, c Config) *Service {
 	s := &Service{
 		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
 		answerReset: answerReset, timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
-		directories: c.Directories,
+		directories: c.Directories, sources: c.Sources,
 	}
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})

@@ -86,6 +86,12 @@ func (s *Service) ListUsers(ctx context.Context, p Page) (users []*User, next st
 	return users, next, wrap("list users", err)
 }
 
+// FindUsers is [Service.ListUsers] for users with text in the name or address, ignoring case.
+func (s *Service) FindUsers(ctx context.Context, text string, p Page) (users []*User, next string, err error) {
+	users, next, err = s.store.FindUsers(ctx, text, p.bounded())
+	return users, next, wrap("find users", err)
+}
+
 // UpdateUser changes a user and revokes credentials:
 //
 //   - A disabled user loses all tokens and sessions for good.

@@ -15,6 +15,7 @@ type Store interface {
 	LinkStore
 	IdentityStore
 	SecondFactorStore
+	GroupStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user, deletes all setup tokens, and returns true.
@@ -25,6 +26,8 @@ type Store interface {
 	UserByEmail(ctx context.Context, email string) (*User, error) // email in lower case
 	ActiveDeciders(ctx context.Context) ([]*User, error)          // managers and admins, by name
 	ListUsers(ctx context.Context, p Page) (users []*User, next string, err error)
+	// FindUsers is ListUsers for users with text in the name or address, ignoring case.
+	FindUsers(ctx context.Context, text string, p Page) (users []*User, next string, err error)
 	// UpdateUser locks the user, calls fn, saves the user with the next Version, and deletes the
 	// credentials that fn revokes. otherAdmins counts the other active admins. It stays correct
 	// until the change is saved. An error of fn rolls back and is returned unchanged.

@@ -41,6 +41,7 @@ type User struct {
 	Away          Away      // when others decide for the user
 	DisabledAt    time.Time // zero: active
 	InvitedUntil  time.Time // end of the open invitation; zero: none, or accepted
+	Groups        []int64   // ascending; changed by [GroupStore] only
 	Version       int64     // incremented by each change
 	CreatedAt     time.Time
 	UpdatedAt     time.Time

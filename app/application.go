@@ -234,7 +234,7 @@ func (a *Application) wireAreas() {
 	}
 	a.accounts = account.New(people, account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Codes: a.newLimiter("codes:", account.CodeRate), Refused: a.noteRefused,
-		DeviceKeys: a.keys.rings[deviceKeys], Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories,
+		DeviceKeys: a.keys.rings[deviceKeys], Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories, Sources: sourcesOf(a.config),
 	})
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.accounts.SetSecondFactor(account.SecondFactorMode(a.config.Auth.SecondFactor))

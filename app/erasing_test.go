@@ -70,6 +70,8 @@ func TestErase(t *testing.T) {
 		zora := d.post("/users", `{"email":"former.zqmarker@example.org","name":"Zora Formerzqmarker","role":"manager","phone":"+4930111222"}`)
 		user := fmt.Sprintf("/users/%d", zora)
 		d.do("PATCH", user, `{"email":"zora.zqmarker@example.org","name":"Zora Zqmarker","phone":"+4930111333"}`, 200)
+		friends := d.post("/groups", `{"name":"Friends of Zora Zqmarker"}`)
+		d.do("PUT", fmt.Sprintf("/groups/%d/members/%d", friends, zora), "", 204)
 		d.post("/rooms", fmt.Sprintf(`{"name":"Hopper","approval":{"required":true,"approver_ids":[%d]}}`, zora))
 		at := func(day, hour int) string {
 			return d.start.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour).Format(time.RFC3339)
@@ -108,7 +110,7 @@ func TestErase(t *testing.T) {
 		if err := json.Unmarshal([]byte(d.do("GET", user+"/data", "", 200)), &data); err != nil {
 			d.Fatal(err)
 		}
-		for kind, want := range map[string]int{"profile": 1, "meetings_organized": 0, "meetings_attended": 4, "identities": 1, "tokens": 0, "dav_objects": 1} {
+		for kind, want := range map[string]int{"profile": 1, "meetings_organized": 0, "meetings_attended": 4, "identities": 1, "groups": 1, "tokens": 0, "dav_objects": 1} {
 			if list, _ := data[kind].([]any); len(list) != want {
 				d.Errorf("%d %s are exported, want %d", len(list), kind, want)
 			}

@@ -105,6 +105,17 @@ func CheckDirectories(ctx context.Context, c *config.Config, email string, ids .
 	return checked
 }
 
+// sourcesOf returns the providers and directories whose groups can be groups here.
+func sourcesOf(c *config.Config) (sources []account.Source) {
+	for _, p := range providersOf(c) {
+		sources = append(sources, account.Source{Key: oidc.SourceOf(p.ID), Name: p.Name})
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Auth.LDAP)) {
+		sources = append(sources, account.Source{Key: ldap.SourceOf(id), Name: id})
+	}
+	return sources
+}
+
 // ProviderIDs returns the configured identity providers and directories.
 func ProviderIDs(c *config.Config) []string {
 	ids := slices.AppendSeq(slices.Collect(maps.Keys(c.Auth.OIDC)), maps.Keys(c.Auth.LDAP))

@@ -117,7 +117,7 @@ func rightsHistory(db *gorm.DB) func(ctx context.Context, after int64) (int64, e
 	return func(ctx context.Context, after int64) (latest int64, err error) {
 		q := db.WithContext(ctx).Table("audit").Select("COALESCE(MAX(id), ?)", after)
 		if after != 0 {
-			q = q.Where("id > ? AND (subject = 'user' OR action IN ('token.deleted', 'session.ended'))", after)
+			q = q.Where("id > ? AND (subject IN ('user', 'group') OR action IN ('token.deleted', 'session.ended'))", after)
 		}
 		return latest, q.Scan(&latest).Error
 	}

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -10,7 +11,7 @@ import (
 
 // Recheck checks, in the transaction that acts, that the caller still has the rights of the
 // request. It returns [account.ErrUnauthorized] if the token has ended or the user is disabled,
-// and [account.ErrForbidden] if the role has fewer rights. Until the transaction ends the rights
+// and [account.ErrForbidden] if the role has fewer rights or the user has left a group. Until the transaction ends the rights
 // cannot change: Postgres locks the rows, and SQLite runs one writing transaction at a time.
 // Callers without a request, such as jobs, pass.
 func Recheck(tx *gorm.DB) error { return recheck(tx, tx.Name() == "postgres") }
@@ -28,17 +29,30 @@ func recheck(tx *gorm.DB, lock bool) error {
 	if lock {
 		name = "recheck_locking"
 	}
-	var roles []account.Role
-	err := statements.Raw(tx, name, p.UserID, p.TokenID).Find(&roles).Error
+	var now []struct {
+		Role     account.Role
+		GroupIDs string
+	}
+	err := statements.Raw(tx, name, p.UserID, p.TokenID).Find(&now).Error
 	switch {
 	case err != nil:
 		return wrap("check the caller's rights", err)
-	case len(roles) == 0:
+	case len(now) == 0:
 		return account.ErrUnauthorized
-	case !roles[0].Covers(p.Role):
+	case !now[0].Role.Covers(p.Role), !includes(groupIDs(now[0].GroupIDs), p.Groups):
 		return account.ErrForbidden
 	}
 	return nil
+}
+
+// includes reports whether all of some are among have.
+func includes(have, some []int64) bool {
+	for _, id := range some {
+		if _, ok := slices.BinarySearch(have, id); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // Guard lets stores of other packages recheck the caller's rights.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type userRow struct {
 	AwayFrom      *time.Time
 	AwayUntil     *time.Time
 	DeputyID      *int64
+	GroupIDs      string `gorm:"->" json:"-"` // JSON; a trigger keeps it
 	Version       int64
 	CreatedAt     time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt     time.Time `gorm:"autoUpdateTime:false"`
@@ -61,7 +63,7 @@ func (r *userRow) user() *account.User {
 		Away: away,
 		ID:   r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
 		CalendarMails: r.CalendarMails, PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), InvitedUntil: zeroOrUTC(r.InvitedUntil), Version: r.Version,
-		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+		Groups: groupIDs(r.GroupIDs), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
 }
 
@@ -147,12 +149,26 @@ const doorEmails = "door-%@door.invalid"
 
 // ListUsers implements [account.Store].
 func (s *Store) ListUsers(ctx context.Context, p account.Page) ([]*account.User, string, error) {
-	q := s.db.WithContext(ctx).Model(&userRow{}).Where("lower(email) NOT LIKE ?", doorEmails)
+	return s.FindUsers(ctx, "", p)
+}
+
+// FindUsers implements [account.Store].
+func (s *Store) FindUsers(ctx context.Context, text string, p account.Page) ([]*account.User, string, error) {
+	q := withText(s.db.WithContext(ctx).Model(&userRow{}).Where("lower(email) NOT LIKE ?", doorEmails), text)
 	rows, next, err := page(q, p, func(r *userRow) int64 { return r.ID })
 	if err != nil {
 		return nil, "", wrap("list users", err)
 	}
 	return users(rows), next, nil
+}
+
+// withText selects users with text in the name or address, ignoring case. "" selects all.
+func withText(q *gorm.DB, text string) *gorm.DB {
+	if text == "" {
+		return q
+	}
+	pattern := containing(text)
+	return q.Where(fmt.Sprintf(`(%s LIKE %[3]s ESCAPE '\' OR %[2]s LIKE %[3]s ESCAPE '\')`, folded(q, "name"), folded(q, "email"), folded(q, "?")), pattern, pattern)
 }
 
 // UpdateUser implements [account.Store]. It locks the active admins by ID before the user. Two

@@ -42,6 +42,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 	h.registerSecondFactor(api)
 	h.registerTokens(api)
 	h.registerUsers(api)
+	h.registerGroups(api)
 }
 
 func peer(ctx huma.Context) string {

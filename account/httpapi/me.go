@@ -61,15 +61,34 @@ func (h *handlers) deputies(ctx context.Context, _ *struct{}) (*deputiesOutput, 
 	return out, nil
 }
 
-func (h *handlers) me(ctx context.Context, _ *struct{}) (*userOutput, error) {
+// MeBody is the caller's account.
+type MeBody struct {
+	UserBody
+	Groups []GroupName `json:"groups" nullable:"false" doc:"Groups that I am a member of, by name"`
+}
+
+type meOutput struct {
+	ETag string `header:"ETag"`
+	Body MeBody
+}
+
+func (h *handlers) outputOfMe(ctx context.Context, u *account.User) (*meOutput, error) {
+	groups, err := h.groupsOf(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &meOutput{ETag: rest.ETag(u.Version), Body: MeBody{userOf(u), groups}}, nil
+}
+
+func (h *handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	u, err := h.svc.User(ctx, caller(ctx).UserID)
 	if err != nil {
 		return nil, err
 	}
-	return outputOfUser(u), nil
+	return h.outputOfMe(ctx, u)
 }
 
-func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput, error) {
+func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*meOutput, error) {
 	b := &in.Body
 	u, err := h.svc.UpdateMe(ctx, caller(ctx), rest.IfMatch(in.IfMatch), account.MePatch{
 		Name: b.Name, Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone,
@@ -79,5 +98,5 @@ func (h *handlers) updateMe(ctx context.Context, in *updateMeInput) (*userOutput
 	if err != nil {
 		return nil, err
 	}
-	return outputOfUser(u), nil
+	return h.outputOfMe(ctx, u)
 }

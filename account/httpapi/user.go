@@ -113,8 +113,11 @@ func (h *handlers) registerUsers(api huma.API) {
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateUser)
 }
 
-func (h *handlers) listUsers(ctx context.Context, in *struct{ PageInput }) (*usersOutput, error) {
-	users, next, err := h.svc.ListUsers(ctx, in.page())
+func (h *handlers) listUsers(ctx context.Context, in *struct {
+	PageInput
+	Q string `query:"q" maxLength:"200" doc:"Part of a name or an address"`
+}) (*usersOutput, error) {
+	users, next, err := h.svc.FindUsers(ctx, in.Q, in.page())
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type Config struct {
 	GroupBase   string // DN of the tree with the groups
 	GroupFilter string // finds the groups of a person or group; {dn} is its DN
 	// Roles are the groups, by name (cn) or DN, that each role is for. Without any, the directory does
-	// not decide roles, and groups are not searched.
+	// not decide roles.
 	Roles account.GroupRoles
 
 	Log *slog.Logger
@@ -137,20 +137,26 @@ func (d *Directory) Serves(email string) bool {
 	return slices.ContainsFunc(d.Domains, func(own string) bool { return strings.EqualFold(own, domain) })
 }
 
+// Source implements [account.Directory].
+func (d *Directory) Source() string { return SourceOf(d.ID) }
+
+// SourceOf returns the source of the groups of a directory, see [account.Group].
+func SourceOf(id string) string { return "ldap:" + id }
+
 // Authenticate implements [account.Directory]. A person who is unknown, or not the only one with the
 // address, costs a bind too, so that the time it takes does not show who is known.
-func (d *Directory) Authenticate(ctx context.Context, email, password string) (account.Identity, error) {
+func (d *Directory) Authenticate(ctx context.Context, email, password string, groups bool) (account.Identity, error) {
 	if password == "" || len(password) > maxPassword { // a bind without a password always succeeds (RFC 4513, section 5.1.2)
 		return account.Identity{}, account.ErrWrongCredentials
 	}
-	id, err := d.authenticate(ctx, email, password)
+	id, err := d.authenticate(ctx, email, password, groups)
 	if err != nil && !errors.Is(err, account.ErrUnauthorized) {
 		d.Log.Warn("directory failed", "directory", d.ID, "error", err)
 	}
 	return id, err
 }
 
-func (d *Directory) authenticate(ctx context.Context, email, password string) (account.Identity, error) {
+func (d *Directory) authenticate(ctx context.Context, email, password string, groups bool) (account.Identity, error) {
 	conn, err := d.connect(ctx)
 	if err != nil {
 		return account.Identity{}, err
@@ -173,12 +179,13 @@ func (d *Directory) authenticate(ctx context.Context, email, password string) (a
 	case err != nil:
 		return account.Identity{}, fmt.Errorf("bind as %s: %w", dn, err)
 	}
-	if len(d.Roles) > 0 { // people may often not search groups
+	groups = groups || len(d.Roles) > 0
+	if groups { // people may often not search groups
 		if err := d.bind(conn); err != nil {
 			return account.Identity{}, err
 		}
 	}
-	p, err := d.describe(conn, person)
+	p, err := d.describe(conn, person, groups)
 	return p.Identity, err
 }
 
@@ -280,12 +287,12 @@ func (d *Directory) find(conn *ldap.Conn, email string) (*ldap.Entry, error) {
 // Person is what a directory says about somebody.
 type Person struct {
 	DN       string
-	Groups   []string // DNs, with those that contain others of them; only if roles follow from groups
+	Groups   []string // DNs, with those that contain others of them
 	Identity account.Identity
 }
 
-// describe returns who a person is. conn must be allowed to search.
-func (d *Directory) describe(conn *ldap.Conn, e *ldap.Entry) (Person, error) {
+// describe returns who a person is, on request with groups. conn must be allowed to search.
+func (d *Directory) describe(conn *ldap.Conn, e *ldap.Entry, withGroups bool) (Person, error) {
 	subject, err := d.subject(e)
 	if err != nil {
 		return Person{}, fmt.Errorf("%s: %w", e.DN, err)
@@ -296,7 +303,7 @@ func (d *Directory) describe(conn *ldap.Conn, e *ldap.Entry) (Person, error) {
 	}}
 	p.Identity.EmailVerified = d.Serves(p.Identity.Email)
 	p.Identity.Join = p.Identity.EmailVerified
-	if len(d.Roles) == 0 {
+	if !withGroups {
 		return p, nil
 	}
 	groups, err := d.groups(conn, e.DN)
@@ -306,9 +313,13 @@ func (d *Directory) describe(conn *ldap.Conn, e *ldap.Entry) (Person, error) {
 	for _, g := range groups {
 		p.Groups = append(p.Groups, g.DN)
 	}
-	p.Identity.Role = d.Roles.Highest(func(wanted string) bool {
+	p.Identity.Source = d.Source()
+	p.Identity.InGroup = func(wanted string) bool {
 		return slices.ContainsFunc(groups, func(g *ldap.Entry) bool { return isGroup(g, wanted) })
-	})
+	}
+	if len(d.Roles) > 0 {
+		p.Identity.Role = d.Roles.Highest(p.Identity.InGroup)
+	}
 	return p, nil
 }
 
@@ -400,5 +411,5 @@ func (d *Directory) Person(ctx context.Context, email string) (Person, error) {
 	if e == nil {
 		return Person{}, account.ErrNotFound
 	}
-	return d.describe(conn, e)
+	return d.describe(conn, e, true)
 }

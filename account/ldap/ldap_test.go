@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"punctual/account"
 	"punctual/account/ldap"
@@ -80,17 +81,22 @@ func TestDirectory(t *testing.T) {
 	c := config(t, s, &log)
 	d := ldap.New(c)
 
-	grace, err := d.Authenticate(t.Context(), "grace@example.org", "right")
+	grace, err := d.Authenticate(t.Context(), "grace@example.org", "right", false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	if len(grace.Subject) != 36 { // a UUID
 		t.Errorf("the ID is %q", grace.Subject)
 	}
-	want := account.Identity{
-		Issuer: "ldap:corp", Subject: grace.Subject, Email: "Grace@Example.org", EmailVerified: true, Name: "Grace Hopper", Locale: "de", Role: account.Admin, Join: true,
+	for group, want := range map[string]bool{"desk": true, "cn=ring,ou=groups," + base: true, "Guests": false, "cn=grace": false} {
+		if grace.InGroup(group) != want {
+			t.Errorf("in %s: %v", group, !want)
+		}
 	}
-	if diff := cmp.Diff(want, grace); diff != "" {
+	want := account.Identity{
+		Source: "ldap:corp", Issuer: "ldap:corp", Subject: grace.Subject, Email: "Grace@Example.org", EmailVerified: true, Name: "Grace Hopper", Locale: "de", Role: account.Admin, Join: true,
+	}
+	if diff := cmp.Diff(want, grace, cmpopts.IgnoreFields(account.Identity{}, "InGroup")); diff != "" {
 		t.Error(diff)
 	}
 	person, err := d.Person(t.Context(), "grace@example.org")
@@ -99,16 +105,16 @@ func TestDirectory(t *testing.T) {
 		groups = append(groups, strings.TrimSuffix(strings.TrimPrefix(g, "cn="), ",ou=groups,"+base))
 	}
 	slices.Sort(groups)
-	if diff := cmp.Diff([]string{"Desk", "Facility", "IT", "Ring"}, groups); diff != "" || err != nil || person.Identity != grace {
+	if diff := cmp.Diff([]string{"Desk", "Facility", "IT", "Ring"}, groups); diff != "" || err != nil || person.Identity.Subject != grace.Subject || person.Identity.Role != grace.Role {
 		t.Errorf("%v %+v\n%s", err, person, diff)
 	}
-	if ada, err := d.Authenticate(t.Context(), "ada@example.org", "right"); err != nil || ada.Role != account.Member || ada.Name != "ada the first" {
+	if ada, err := d.Authenticate(t.Context(), "ada@example.org", "right", false); err != nil || ada.Role != account.Member || ada.Name != "ada the first" {
 		t.Errorf("%v %+v", err, ada)
 	}
 	if !strings.Contains(log.String(), "too many groups") {
 		t.Errorf("deep groups are not in the log:\n%s", log.String())
 	}
-	if away, err := d.Authenticate(t.Context(), "away@example.com", "right"); err != nil || away.EmailVerified || away.Join {
+	if away, err := d.Authenticate(t.Context(), "away@example.com", "right", false); err != nil || away.EmailVerified || away.Join {
 		t.Errorf("an address of another domain: %v %+v", err, away)
 	}
 
@@ -118,7 +124,7 @@ func TestDirectory(t *testing.T) {
 		{"unknown@example.org", "right"}, {"twin@example.org", "right"}, {"nobody@example.org", "right"}, {"nobody@example.org", ""},
 		{"*", "right"}, {"g*@example.org", "right"}, {"x)(mail=grace@example.org", "right"}, {"x)(|(mail=*", "right"}, {"\xff@example.org", "right"},
 	} {
-		if id, err := d.Authenticate(t.Context(), typed[0], typed[1]); !errors.Is(err, account.ErrWrongCredentials) {
+		if id, err := d.Authenticate(t.Context(), typed[0], typed[1], false); !errors.Is(err, account.ErrWrongCredentials) {
 			t.Errorf("%q: %+v %v", typed, id, err)
 		}
 	}
@@ -126,8 +132,11 @@ func TestDirectory(t *testing.T) {
 	// Groups decide nothing unless roles are set.
 	plain := c
 	plain.Roles = nil
-	if id, err := ldap.New(plain).Authenticate(t.Context(), "grace@example.org", "right"); err != nil || id.Role != "" {
+	if id, err := ldap.New(plain).Authenticate(t.Context(), "grace@example.org", "right", false); err != nil || id.Role != "" || id.InGroup != nil {
 		t.Errorf("without roles: %+v %v", id, err)
+	}
+	if id, err := ldap.New(plain).Authenticate(t.Context(), "grace@example.org", "right", true); err != nil || id.Role != "" || !id.InGroup("Desk") {
+		t.Errorf("with groups, without roles: %+v %v", id, err)
 	}
 	if err := d.Check(t.Context()); err != nil {
 		t.Error(err)
@@ -171,7 +180,7 @@ func TestDirectory(t *testing.T) {
 		change(&broken)
 		d := ldap.New(broken)
 		for range 2 { // the second time perhaps without an attempt
-			if id, err := d.Authenticate(t.Context(), "grace@example.org", "right"); err == nil || errors.Is(err, account.ErrUnauthorized) {
+			if id, err := d.Authenticate(t.Context(), "grace@example.org", "right", false); err == nil || errors.Is(err, account.ErrUnauthorized) {
 				t.Errorf("%s: %+v %v", name, id, err)
 			}
 		}

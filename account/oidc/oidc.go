@@ -221,32 +221,43 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 
 func (p *Provider) identity(id *oidc.IDToken, c *claims) account.Identity {
 	_, domain, _ := strings.Cut(strings.ToLower(c.known.Email), "@")
-	return account.Identity{
+	groups, said := p.groups(c.all)
+	in := func(wanted string) bool { return slices.Contains(groups, wanted) }
+	who := account.Identity{
 		Issuer: p.Issuer, Subject: id.Subject,
 		Email: c.known.Email, EmailVerified: bool(c.known.EmailVerified) || p.TrustEmail,
 		Name: c.known.Name, Locale: c.known.Locale, Timezone: c.known.Zone,
-		Role: p.role(c.all[p.GroupsClaim]),
 		Join: slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }),
 	}
+	if len(p.Roles) > 0 {
+		who.Role = p.Roles.Highest(in)
+	}
+	if said {
+		who.Source, who.InGroup = SourceOf(p.ID), in
+	}
+	return who
 }
 
-// role returns the highest role of a person's groups, [account.Member] for none of them.
-func (p *Provider) role(groups any) account.Role {
-	if len(p.Roles) == 0 {
-		return ""
-	}
-	var member []string
-	switch groups := groups.(type) {
+// SourceOf returns the source of the groups of a provider, see [account.Group].
+func SourceOf(id string) string { return "oidc:" + id }
+
+// groups returns the groups of a person. said is false if the provider left them out because there are
+// too many for a token (Entra ID's overage claims).
+func (p *Provider) groups(claims map[string]any) (names []string, said bool) {
+	switch groups := claims[p.GroupsClaim].(type) {
 	case string:
-		member = []string{groups}
+		names = []string{groups}
 	case []any:
 		for _, g := range groups {
 			if name, ok := g.(string); ok {
-				member = append(member, name)
+				names = append(names, name)
 			}
 		}
+	case nil:
+		elsewhere, _ := claims["_claim_names"].(map[string]any)
+		return nil, elsewhere[p.GroupsClaim] == nil
 	}
-	return p.Roles.Highest(func(wanted string) bool { return slices.Contains(member, wanted) })
+	return names, true
 }
 
 // SignedOut checks a logout token and returns the subject whose sessions end.

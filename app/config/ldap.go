@@ -84,7 +84,6 @@ func (c *LDAP) validate(id string, r *rules) {
 	r.check(filter == nil, path+".filter", "cannot work: %v", filter)
 	r.check(groupFilter == nil, path+".group_filter", "cannot work: %v", groupFilter)
 	r.groupRoles(path, c.Roles)
-	r.check(len(c.Roles) > 0 || c.GroupBase+c.GroupFilter == "", path+".group_base", "or group_filter is set, but %s.roles says for no group what it means", path)
 }
 
 func groupRoles(roles map[string][]string) account.GroupRoles {

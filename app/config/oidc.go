@@ -41,7 +41,6 @@ func (c *OIDC) validate(id string, r *rules) {
 		r.check(domainName.MatchString(d), fmt.Sprintf("%s.domains[%d]", path, i), "must be a domain such as example.org, not %q", d)
 	}
 	r.groupRoles(path, c.Roles)
-	r.check(c.Groups == "" || len(c.Roles) > 0, path+".groups", "is set, but %s.roles says for no group what it means", path)
 }
 
 func (r *rules) groupRoles(path string, roles map[string][]string) {

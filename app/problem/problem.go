@@ -262,6 +262,9 @@ func conflictProblem(err error) *Problem {
 	if e, ok := errors.AsType[*meeting.InUseError](err); ok {
 		return stateConflict("in_use", e.Error())
 	}
+	if e, ok := errors.AsType[*account.GroupError](err); ok {
+		return stateConflict(e.State, e.Detail)
+	}
 	if e, ok := errors.AsType[*fault.VersionError](err); ok {
 		return versionMismatch(e.Current)
 	}

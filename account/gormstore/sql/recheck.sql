@@ -1,7 +1,7 @@
--- Returns the role of an active user with a token.
+-- Returns the role and the groups of an active user with a token.
 -- Parameters: $1 user, $2 token.
--- Result: one row role, or none.
+-- Result: one row role, group_ids (JSON), or none.
 -- Index: the primary keys of users and tokens.
-SELECT u.role
+SELECT u.role, u.group_ids
 FROM users u JOIN tokens t ON t.user_id = u.id
 WHERE u.id = $1 AND t.id = $2 AND u.disabled_at IS NULL

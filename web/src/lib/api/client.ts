@@ -3,6 +3,8 @@ import type { paths, components } from './schema'
 
 type Schemas = components['schemas']
 export type User = Schemas['UserBody']
+export type Group = Schemas['GroupBody']
+export type GroupMember = Schemas['MemberBody']
 export type Site = Schemas['Site']
 export type MeetingType = Schemas['MeetingType']
 export type CustomField = Schemas['CustomField']

@@ -465,6 +465,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List groups, by name */
+        get: operations["list-groups"];
+        put?: never;
+        /** Add a group */
+        post: operations["create-group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/groups/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the identity providers whose groups can be groups here */
+        get: operations["list-group-sources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a group */
+        get: operations["get-group"];
+        put?: never;
+        post?: never;
+        /** Delete a group that no room, site or quota names */
+        delete: operations["delete-group"];
+        options?: never;
+        head?: never;
+        /** Change a group */
+        patch: operations["update-group"];
+        trace?: never;
+    };
+    "/groups/{id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the members of a group */
+        get: operations["list-group-members"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/groups/{id}/members/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Add a user to a group */
+        put: operations["add-group-member"];
+        post?: never;
+        /** Remove a user from a group */
+        delete: operations["remove-group-member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/imports/ics": {
         parameters: {
             query?: never;
@@ -3170,6 +3259,13 @@ export interface components {
             /** @description Token from the link in the email */
             token: string;
         };
+        CreateGroupInputBody: {
+            /** @description The group at its source: what its groups claim contains, or a name or DN in a directory; required with source */
+            external_id?: string;
+            name: string;
+            /** @description Identity provider that decides who is in the group, see /groups/sources; omitted: admins decide */
+            source?: string;
+        };
         CreateTokenInputBody: {
             /**
              * Format: date-time
@@ -4078,6 +4174,39 @@ export interface components {
             name: string;
             timezone?: string;
         };
+        GroupBody: {
+            /** Format: date-time */
+            created_at: string;
+            /** @description The group at its source: a name, an ID or a DN; null without a source */
+            external_id: string | null;
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: int64
+             * @description Number of members
+             */
+            members: number;
+            name: string;
+            /** @description Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null: admins decide */
+            source: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Changes of members do not raise it
+             */
+            version: number;
+        };
+        GroupName: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+        };
+        GroupsOutputBody: {
+            items: components["schemas"]["GroupBody"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         HistoryActor: {
             /**
              * Format: int64
@@ -4613,6 +4742,37 @@ export interface components {
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
+        MeBody: {
+            /** @description Current or planned absence; null if there is none */
+            away: components["schemas"]["AwayBody"] | null;
+            /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
+            calendar_mails: boolean;
+            /** Format: date-time */
+            created_at: string;
+            disabled: boolean;
+            email: string;
+            /** @description Groups that I am a member of, by name */
+            groups: components["schemas"]["GroupName"][];
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description When the link in the user's invitation expires or has expired; null without an open invitation
+             */
+            invited_until: string | null;
+            /** @description BCP 47 language tag */
+            locale: string;
+            name: string;
+            phone: string;
+            /** @enum {string} */
+            role: "member" | "manager" | "admin";
+            /** @description IANA time zone name */
+            timezone: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
@@ -4851,6 +5011,20 @@ export interface components {
             quota_exempt?: boolean | null;
             room_ids?: number[] | null;
             site_ids?: number[] | null;
+        };
+        MemberBody: {
+            disabled: boolean;
+            email: string;
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /** @enum {string} */
+            role: "member" | "manager" | "admin";
+        };
+        MembersOutputBody: {
+            items: components["schemas"]["MemberBody"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
         };
         MessageListBody: {
             items: components["schemas"]["MessageView"][];
@@ -6432,6 +6606,14 @@ export interface components {
             /** @description room_conflict, or the code of the policy that the date breaks, such as opening_hours or max_advance */
             reason: string;
         };
+        SourceBody: {
+            name: string;
+            /** @example oidc:corp */
+            source: string;
+        };
+        SourcesOutputBody: {
+            items: components["schemas"]["SourceBody"][];
+        };
         Suggestion: {
             /** Format: date-time */
             end: string;
@@ -6611,6 +6793,10 @@ export interface components {
             ready: number;
             /** Format: int64 */
             reserved: number;
+        };
+        UpdateGroupInputBody: {
+            external_id?: string;
+            name?: string;
         };
         UpdateMeInputBody: {
             /** @description My absence and my deputy; null ends the absence */
@@ -8194,6 +8380,302 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-groups": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+                /** @description Part of the name */
+                q?: string;
+                /** @description Only groups with this member */
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupsOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-group": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateGroupInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-group-sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourcesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-group": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateGroupInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-group-members": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+                /** @description Part of a name or an address */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MembersOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "add-group-member": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-group-member": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "import-ics": {
         parameters: {
             query?: never;
@@ -8853,7 +9335,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserBody"];
+                    "application/json": components["schemas"]["MeBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -8887,7 +9369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserBody"];
+                    "application/json": components["schemas"]["MeBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -12947,6 +13429,8 @@ export interface operations {
                 limit?: number;
                 /** @description The next_cursor of the previous page */
                 cursor?: string;
+                /** @description Part of a name or an address */
+                q?: string;
             };
             header?: never;
             path?: never;

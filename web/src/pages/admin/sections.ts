@@ -26,6 +26,7 @@ export const groups: Group[] = [
       { name: 'customFields', icon: 'text', load: () => import('./CustomFields.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
+      { name: 'groups', icon: 'people', load: () => import('./groups/Groups.svelte') },
       { name: 'imports', icon: 'calendar', load: () => import('./imports/Imports.svelte') },
       { name: 'tokens', icon: 'lock', load: () => import('./Tokens.svelte') },
     ],

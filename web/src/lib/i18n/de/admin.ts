@@ -25,6 +25,7 @@ const de: typeof en = {
       types: 'Besprechungsarten',
       imports: 'Import',
       customFields: 'Eigene Felder',
+      groups: 'Gruppen',
       tokens: 'API-Token',
     },
     zones: {

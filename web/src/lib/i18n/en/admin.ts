@@ -23,6 +23,7 @@ export default {
       types: 'Meeting types',
       imports: 'Import',
       customFields: 'Custom fields',
+      groups: 'Groups',
       tokens: 'API tokens',
     },
     zones: {

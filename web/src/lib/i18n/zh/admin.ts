@@ -25,6 +25,7 @@ const zh: typeof en = {
       types: '会议类型',
       imports: '导入',
       customFields: '自定义字段',
+      groups: '群组',
       tokens: 'API 令牌',
     },
     zones: {
