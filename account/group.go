@@ -47,8 +47,8 @@ type GroupStore interface {
 	DeleteGroup(ctx context.Context, id int64) error
 	// GroupMembers returns members by ID, including disabled users. text is part of a name or address.
 	GroupMembers(ctx context.Context, id int64, text string, p Page) (members []*User, next string, err error)
-	// ChangeMembers locks the group, calls check, and adds and removes members. Who is a member already,
-	// or none, stays so. It returns [ErrNotFound] if a user to add does not exist.
+	// ChangeMembers locks the group, calls check, and adds and removes members. Adding a member again and
+	// removing another user change nothing. It returns [ErrNotFound] if a user to add does not exist.
 	ChangeMembers(ctx context.Context, id int64, add, remove []int64, check func(*Group) error) error
 	// HasGroupsOf reports whether there are groups of a source.
 	HasGroupsOf(ctx context.Context, source string) (bool, error)

@@ -16,7 +16,7 @@ import (
 type GroupBody struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`
-	Source     *string   `json:"source" doc:"Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null: admins decide"`
+	Source     *string   `json:"source" doc:"Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null if admins decide"`
 	ExternalID *string   `json:"external_id" doc:"The group at its source: a name, an ID or a DN; null without a source"`
 	Members    int       `json:"members" doc:"Number of members"`
 	Version    int64     `json:"version" doc:"Changes of members do not raise it"`
@@ -73,7 +73,7 @@ type groupsOutput struct {
 type createGroupInput struct {
 	Body struct {
 		Name       string `json:"name"`
-		Source     string `json:"source,omitempty" doc:"Identity provider that decides who is in the group, see /groups/sources; omitted: admins decide"`
+		Source     string `json:"source,omitempty" doc:"Identity provider that decides who is in the group, see /groups/sources; leave it out if admins decide"`
 		ExternalID string `json:"external_id,omitempty" doc:"The group at its source: what its groups claim contains, or a name or DN in a directory; required with source"`
 	}
 }

@@ -3263,7 +3263,7 @@ export interface components {
             /** @description The group at its source: what its groups claim contains, or a name or DN in a directory; required with source */
             external_id?: string;
             name: string;
-            /** @description Identity provider that decides who is in the group, see /groups/sources; omitted: admins decide */
+            /** @description Identity provider that decides who is in the group, see /groups/sources; leave it out if admins decide */
             source?: string;
         };
         CreateTokenInputBody: {
@@ -4187,7 +4187,7 @@ export interface components {
              */
             members: number;
             name: string;
-            /** @description Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null: admins decide */
+            /** @description Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null if admins decide */
             source: string | null;
             /** Format: date-time */
             updated_at: string;
