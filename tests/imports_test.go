@@ -24,7 +24,7 @@ type rule struct {
 // ours "*" is everything and ".." the parent; others name modules or parts of their path.
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
-	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/itip", "meeting/mailroom", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
+	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/importing/librebooking", "meeting/importing/moving", "meeting/importing/mrbs", "meeting/importing/sqldump", "meeting/itip", "meeting/mailroom", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
 	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "golang.org/x/net/publicsuffix", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
@@ -90,6 +90,10 @@ var rules = []rule{
 	{"meeting/forecast", []string{"..", "meeting/policy", "account/fault"}, nil},
 	{"meeting/feed", []string{"..", "meeting/clock"}, nil},
 	{"meeting/importing", []string{"..", "account/fault", "meeting/booking", "meeting/clock", "meeting/itip", "meeting/recurrence"}, []string{"golang.org/x/sync"}},
+	{"meeting/importing/sqldump", nil, []string{"go-sql-driver/mysql", "jackc/pgx"}},
+	{"meeting/importing/moving", []string{"..", "account/fault", "account/table", "meeting", "meeting/booking", "meeting/clock", "meeting/policy", "meeting/recurrence"}, nil},
+	{"meeting/importing/mrbs", []string{"account/fault", "meeting", "meeting/clock", "meeting/importing/moving", "meeting/importing/sqldump", "meeting/policy"}, nil},
+	{"meeting/importing/librebooking", []string{"account/fault", "meeting", "meeting/clock", "meeting/importing/moving", "meeting/importing/sqldump", "meeting/policy"}, nil},
 	{"meeting/scheduling", []string{"..", "account/fault", "delayjob", "meeting/booking", "meeting/clock", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/recurrence"}, nil},
 	{"meeting/caldav", []string{"..", "account/fault", "meeting/booking", "meeting/clock", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/recurrence"}, nil},
 	{"meeting/itip", []string{"account/fault", "meeting/clock", "meeting/recurrence"}, nil},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,22 +17,35 @@ import (
 	"punctual/app"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/importing/moving"
 )
 
 func (c *cli) importCSVCommand() *cobra.Command {
-	var people, invite, dryRun bool
+	var people, bookings, invite bool
+	var flags movingImport
 	cmd := &cobra.Command{
-		Use: "csv FILE", Short: "Add rooms, or people, from a CSV file; - is standard input",
-		Long: `Add rooms, or people, from a CSV file. What exists is left as it is, so that a file may be imported again.
+		Use: "csv FILE", Short: "Add rooms, people or bookings from a CSV file; - is standard input",
+		Long: `Add rooms, people or bookings from a CSV file. What exists is left as it is, so that a file may be imported again.
 A first line with the names of the columns may put them in another order.
 
 Columns of rooms:  name, capacity, floor, features (separated by semicolons), site (name)
-Columns of people: email, name, role (default: member), phone, language, timezone`,
+Columns of people: email, name, role (default: member), phone, language, timezone
+Columns of bookings: title, room, start, end, organizer (email), site, timezone, description,
+  attendees (emails, separated by semicolons), private (yes or no), id
+
+Rooms and people of bookings must exist. Nobody is notified. A line with an id of its own can be changed
+and imported again; without one, room, start and organizer identify it. See docs/moving.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if invite && !people {
+			switch {
+			case invite && !people:
 				return usageError{errors.New("--invite needs --people")}
+			case people && bookings:
+				return usageError{errors.New("--people and --bookings exclude each other")}
+			case bookings:
+				return c.importBookings(cmd.Context(), args[0], flags)
 			}
+			dryRun := flags.dryRun
 			text, err := c.readFile(args[0])
 			if err != nil {
 				return err
@@ -47,8 +61,34 @@ Columns of people: email, name, role (default: member), phone, language, timezon
 	f := cmd.Flags()
 	f.BoolVar(&people, "people", false, "the file lists people instead of rooms")
 	f.BoolVar(&invite, "invite", false, "email new people a link to choose a password")
-	f.BoolVar(&dryRun, "dry-run", false, "only say what would be added")
+	f.BoolVar(&bookings, "bookings", false, "the file lists bookings instead of rooms")
+	f.StringVar(&flags.onConflict, "on-conflict", string(moving.Skip), "of bookings, if a room is taken: skip (only report it), keep (as a rejected meeting), other_room, or fail (import nothing)")
+	f.StringVar(&flags.from, "from", "", "date such as 2027-01-01; bookings that end before are left out")
+	f.StringVar(&flags.report, "report", "", "file for the whole report of bookings: .html or .json")
+	f.BoolVar(&flags.json, "json", false, "print the report of bookings as JSON")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "only say what would be added")
 	return cmd
+}
+
+// importBookings books a list. Its local times are in the time zone of the installation, unless a line
+// names another.
+func (c *cli) importBookings(ctx context.Context, file string, flags movingImport) error {
+	text, err := c.readFile(file)
+	if err != nil {
+		return err
+	}
+	settings, err := c.load()
+	if err != nil {
+		return err
+	}
+	data, err := moving.ReadList(text, cmp.Or(settings.Booking.Timezone, "UTC"))
+	if e, ok := errors.AsType[*table.SyntaxError](err); ok {
+		return fmt.Errorf("line %d: %w", e.Line, err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.moveData(ctx, data, flags, func(o *moving.Options) { o.Existing = true })
 }
 
 func (c *cli) readFile(name string) (string, error) {

@@ -169,3 +169,6 @@ func dates(texts ...string) *[]clock.Time {
 func (s *fakeStore) Origin(context.Context, meeting.ID, int64) (*meeting.Origin, error) {
 	return nil, nil
 }
+
+// SaveTransfers is unknown to the fake, like imports: the stores' tests show it.
+func (s *fakeStore) SaveTransfers(context.Context, []*meeting.SeriesChange) error { return nil }

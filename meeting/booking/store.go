@@ -24,6 +24,7 @@ type Store interface {
 	ZoneStore
 	UndoStore
 	OriginStore
+	TransferStore
 
 	CreateSite(ctx context.Context, s *meeting.Site) error
 	Site(ctx context.Context, id int64) (*meeting.Site, error)

@@ -297,3 +297,13 @@ func shiftedClock() (env []string) {
 	}
 	return env
 }
+
+// PostgresProgram is the path of a program of the newest installed server, such as pg_dump.
+func PostgresProgram(t testing.TB, name string) string {
+	t.Helper()
+	bin, err := postgresBin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(bin, name)
+}
