@@ -14,7 +14,7 @@ import (
 )
 
 func (c *cli) exportCommand() *cobra.Command {
-	return group("export", "Write data for other programs", c.exportICSCommand(), c.exportAuditCommand())
+	return group("export", "Write data for other programs", c.exportICSCommand(), c.exportAuditCommand(), c.exportAllCommand())
 }
 
 const exportICSHelp = `Write the meetings of a room, of a person or of all rooms as iCalendar. Requests that wait for approval
