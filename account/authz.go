@@ -177,6 +177,13 @@ var table = map[string]rule{
 	"set-room-photo":      {Admin, RoomsWrite},
 	"delete-room-photo":   {Admin, RoomsWrite},
 
+	"list-floor-plans":       {Member, RoomsRead},
+	"get-floor-plan":         {Member, RoomsRead},
+	"get-floor-plan-picture": {Member, RoomsRead},
+	"create-floor-plan":      {Admin, RoomsWrite},
+	"update-floor-plan":      {Admin, RoomsWrite},
+	"delete-floor-plan":      {Admin, RoomsWrite},
+
 	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},
 	"delete-door-device": {Manager, RoomsWrite},

@@ -27,6 +27,8 @@ type fakeStore struct {
 	sites        map[int64]*Site
 	rooms        map[int64]*Room
 	photos       map[int64]*photo.Photo
+	plans        map[int64]*FloorPlan
+	planPictures map[int64]*photo.Picture
 	types        map[int64]*Type
 	customFields map[int64]*CustomField
 	meetings     map[ID]*Meeting
@@ -39,7 +41,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, photos: map[int64]*photo.Photo{}, types: map[int64]*Type{}, customFields: map[int64]*CustomField{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
+	return &fakeStore{sites: map[int64]*Site{}, rooms: map[int64]*Room{}, photos: map[int64]*photo.Photo{}, plans: map[int64]*FloorPlan{}, planPictures: map[int64]*photo.Picture{}, types: map[int64]*Type{}, customFields: map[int64]*CustomField{}, meetings: map[ID]*Meeting{}, series: map[int64]*Series{}, history: map[ID][]Entry{}}
 }
 
 func (s *fakeStore) LastChange(context.Context, ID) (*PastChange, error) { return nil, ErrNotFound }

@@ -55,6 +55,14 @@ type Store interface {
 	RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) // [ErrNotFound] without one
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
+	CreateFloorPlan(ctx context.Context, p *FloorPlan, picture *photo.Picture) error
+	FloorPlan(ctx context.Context, id int64) (*FloorPlan, error)
+	FloorPlans(ctx context.Context) ([]*FloorPlan, error) // by site and floor
+	// UpdateFloorPlan also replaces the picture, unless it is nil.
+	UpdateFloorPlan(ctx context.Context, id int64, picture *photo.Picture, fn func(*FloorPlan) error) (*FloorPlan, error)
+	DeleteFloorPlan(ctx context.Context, id int64, fn func(*FloorPlan) error) error
+	FloorPlanPicture(ctx context.Context, id int64) (picture *photo.Picture, version string, err error)
+
 	// A meeting is saved only under three conditions, which also hold among concurrent calls. Its
 	// rooms' blackouts are those that it was checked against ([Meeting.CheckedClosures]), otherwise
 	// [ErrRoomsChanged]. What it requests without holding it is free ([Meeting.Requested]),

@@ -43,6 +43,7 @@ func Register(api huma.API, d Deps) {
 	h.registerSites(api)
 	h.registerRooms(api)
 	h.registerRoomPhotos(api)
+	h.registerFloorPlans(api)
 	h.registerTypes(api)
 	h.registerCustomFields(api)
 	h.registerBlackouts(api)

@@ -445,6 +445,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/floor-plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List floor plans by site and floor, with the places of rooms */
+        get: operations["list-floor-plans"];
+        put?: never;
+        /**
+         * Add a floor plan
+         * @description Pixels are drawn anew, at most 2400 pixels wide and high. An SVG is written anew: shapes, texts, gradients and patterns stay; scripts, styles of other files, pictures and addresses do not.
+         */
+        post: operations["create-floor-plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/floor-plans/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a floor plan */
+        get: operations["get-floor-plan"];
+        put?: never;
+        post?: never;
+        /** Delete a floor plan; its rooms stay */
+        delete: operations["delete-floor-plan"];
+        options?: never;
+        head?: never;
+        /** Change a floor plan: its floor, its picture, or where rooms are */
+        patch: operations["update-floor-plan"];
+        trace?: never;
+    };
+    "/floor-plans/{id}/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the picture of a floor plan
+         * @description With v, the version of the picture, it never changes and may be cached.
+         */
+        get: operations["get-floor-plan-picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/grid": {
         parameters: {
             query?: never;
@@ -4053,6 +4113,67 @@ export interface components {
         FinishManyOutputBody: {
             items: components["schemas"]["TopicResult"][];
         };
+        FloorPlan: {
+            /** Format: date-time */
+            created_at: string;
+            floor: string;
+            /**
+             * Format: int64
+             * @description Of the picture, in pixels
+             */
+            height: number;
+            /** Format: int64 */
+            id: number;
+            /** @description Version of the picture, for v of its address */
+            picture: string;
+            rooms: components["schemas"]["PlacedRoom"][];
+            /**
+             * Format: int64
+             * @description null for rooms without a site
+             */
+            site_id: number | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /**
+             * Format: int64
+             * @description Of the picture, in pixels
+             */
+            width: number;
+        };
+        FloorPlanInput: {
+            /**
+             * @description At most 50 characters; another for each plan of a site
+             * @example 3
+             */
+            floor?: string | null;
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            image: string | null;
+            /** @description At most 500; replaces all */
+            rooms?: components["schemas"]["PlacedRoom"][] | null;
+            /**
+             * Format: int64
+             * @description null for rooms without a site
+             */
+            site_id?: number | null;
+        };
+        FloorPlanPatch: {
+            /**
+             * @description At most 50 characters; another for each plan of a site
+             * @example 3
+             */
+            floor?: string | null;
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            image?: string | null;
+            /** @description At most 500; replaces all */
+            rooms?: components["schemas"]["PlacedRoom"][] | null;
+            /**
+             * Format: int64
+             * @description null for rooms without a site
+             */
+            site_id?: number | null;
+        };
         Grid: {
             /** @description Meetings that occupy or occupied the rooms, sorted by start */
             meetings: components["schemas"]["GridMeeting"][];
@@ -4536,6 +4657,11 @@ export interface components {
         };
         ListingFeed: {
             items: components["schemas"]["Feed"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        ListingFloorPlan: {
+            items: components["schemas"]["FloorPlan"][];
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
@@ -5365,6 +5491,30 @@ export interface components {
             status: number | null;
             /** Format: int64 */
             took_ms: number;
+        };
+        PlacedRoom: {
+            /**
+             * Format: double
+             * @description From 0 to 1 of the picture's height; 0 for a point
+             */
+            height?: number;
+            /** Format: int64 */
+            room_id: number;
+            /**
+             * Format: double
+             * @description From 0 to 1 of the picture's width; 0 for a point
+             */
+            width?: number;
+            /**
+             * Format: double
+             * @description Left edge, or a point, from 0 to 1 of the picture's width
+             */
+            x: number;
+            /**
+             * Format: double
+             * @description Upper edge, or a point, from 0 to 1 of the picture's height
+             */
+            y: number;
         };
         PlanAnswerBody: {
             /** @description Faults of the file; omitted if it is valid */
@@ -8314,6 +8464,226 @@ export interface operations {
                 content: {
                     "text/event-stream": components["schemas"]["Event"];
                 };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-floor-plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingFloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FloorPlanInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FloorPlanPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-floor-plan-picture": {
+        parameters: {
+            query?: {
+                /** @description Version of the picture, as the floor plan has it */
+                v?: string;
+            };
+            header?: {
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Security-Policy"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

@@ -22,6 +22,7 @@ export const groups: Group[] = [
       { name: 'start', icon: 'check', load: () => import('./start/Start.svelte') },
       { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
       { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
+      { name: 'floorPlans', icon: 'pin', load: () => import('./plans/FloorPlans.svelte') },
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
       { name: 'customFields', icon: 'text', load: () => import('./CustomFields.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },

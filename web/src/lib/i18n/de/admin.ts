@@ -8,6 +8,7 @@ const de: typeof en = {
       start: 'Erste Schritte',
       rooms: 'Räume',
       sites: 'Standorte',
+      floorPlans: 'Raumpläne',
       people: 'Personen',
       jobs: 'Hintergrundaufträge',
       notifications: 'Benachrichtigungen',

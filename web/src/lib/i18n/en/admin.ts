@@ -6,6 +6,7 @@ export default {
       start: 'Get started',
       rooms: 'Rooms',
       sites: 'Sites',
+      floorPlans: 'Floor plans',
       people: 'People',
       jobs: 'Background jobs',
       notifications: 'Notifications',

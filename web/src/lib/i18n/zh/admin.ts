@@ -8,6 +8,7 @@ const zh: typeof en = {
       start: '快速开始',
       rooms: '会议室',
       sites: '地点',
+      floorPlans: '平面图',
       people: '人员',
       jobs: '后台任务',
       notifications: '通知',
