@@ -184,6 +184,11 @@ var table = map[string]rule{
 	"update-floor-plan":      {Admin, RoomsWrite},
 	"delete-floor-plan":      {Admin, RoomsWrite},
 
+	"list-fault-reports":  {Member, RoomsRead},
+	"get-fault-report":    {Member, RoomsRead},
+	"create-fault-report": {Member, MeetingsWrite},
+	"update-fault-report": {Manager, MeetingsWrite},
+
 	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},
 	"delete-door-device": {Manager, RoomsWrite},
@@ -191,6 +196,7 @@ var table = map[string]rule{
 	"get-door":           {Member, atDoor},
 	"door-events":        {Member, atDoor},
 	"door-book":          {Member, atDoor},
+	"door-report-fault":  {Member, atDoor},
 	"door-check-in":      {Member, atDoor},
 	"door-end":           {Member, atDoor},
 	"door-extend":        {Member, atDoor},

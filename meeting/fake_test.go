@@ -28,6 +28,7 @@ type fakeStore struct {
 	rooms        map[int64]*Room
 	photos       map[int64]*photo.Photo
 	plans        map[int64]*FloorPlan
+	faults       []*FaultReport
 	planPictures map[int64]*photo.Picture
 	types        map[int64]*Type
 	customFields map[int64]*CustomField

@@ -55,6 +55,13 @@ type Store interface {
 	RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) // [ErrNotFound] without one
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
+	// CreateFaultReport calls the function with the number of open reports of the room, and sets the IDs of
+	// the report and of the notices. An error of the function prevents the creation.
+	CreateFaultReport(ctx context.Context, r *FaultReport, notices []Notice, fn func(open int64) error) error
+	FaultReport(ctx context.Context, id int64) (*FaultReport, error)
+	ListFaultReports(ctx context.Context, q FaultReportQuery, p Page) (rs []*FaultReport, next string, err error) // latest first
+	UpdateFaultReport(ctx context.Context, id int64, fn func(*FaultReport) error) (*FaultReport, error)
+
 	CreateFloorPlan(ctx context.Context, p *FloorPlan, picture *photo.Picture) error
 	FloorPlan(ctx context.Context, id int64) (*FloorPlan, error)
 	FloorPlans(ctx context.Context) ([]*FloorPlan, error) // by site and floor

@@ -130,6 +130,9 @@ func (h *doorHandlers) registerDevices(api huma.API) {
 
 	register(api, operation("get-door", http.MethodGet, "/door", "Get what a door device shows", tag), h.door)
 	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now and check in", tag)), h.book)
+	broken := deletes(operation("door-report-fault", http.MethodPost, "/door/faults", "Report a fault of the room", tag))
+	broken.Errors = append(broken.Errors, http.StatusTooManyRequests)
+	register(api, broken, h.reportFault)
 	at := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/door/meetings/{id}/"+path, summary, tag)
 	}

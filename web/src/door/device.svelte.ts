@@ -1,3 +1,4 @@
+import type { Category } from '../faults/faults.svelte'
 import { api, ask, idempotencyKey, Problem, type Door } from '../lib/api/client'
 import { renew } from './offline'
 import { nextChange } from './state'
@@ -227,6 +228,17 @@ class Device {
   }
 
   /** Runs an action at the door once, however often it is sent, and shows the new state. */
+  /** Reports a fault of the room; false: it could not be sent. */
+  async report(category: Category, text: string): Promise<boolean> {
+    const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }
+    try {
+      await ask(api.POST('/door/faults', { headers, signal: AbortSignal.timeout(answerWithin), body: { category, text } }))
+      return true
+    } catch {
+      return false
+    }
+  }
+
   async act(action: Action) {
     const sent = Date.now()
     const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }

@@ -26,6 +26,7 @@ export const groups: Group[] = [
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
       { name: 'customFields', icon: 'text', load: () => import('./CustomFields.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
+      { name: 'faults', icon: 'warn', load: () => import('./faults/Faults.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
       { name: 'groups', icon: 'people', load: () => import('./groups/Groups.svelte') },
       { name: 'imports', icon: 'calendar', load: () => import('./imports/Imports.svelte') },

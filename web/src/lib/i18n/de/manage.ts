@@ -197,6 +197,9 @@ const de: typeof en = {
   sites: {
     address: 'Mailadresse',
     addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts.',
+    facility: 'Zuständig für Mängel',
+    facilityHint: 'Mängel der Räume gehen als E-Mail an diese Adresse.',
+    facilityOfSite: 'Leer lassen für die Adresse des Standorts.',
     clock: 'Ortszeit',
     inherited: (zone) => `Standard: ${zone}`,
     empty: 'Noch keine Standorte',

@@ -334,6 +334,8 @@ const de: typeof en = {
       'type.created': 'legte die Besprechungsart an:',
       'type.changed': 'änderte die Besprechungsart',
       'type.deleted': 'löschte die Besprechungsart',
+      'fault_report.created': 'meldete einen Mangel von',
+      'fault_report.changed': 'änderte die Meldung zu',
       'floor_plan.created': 'legte den Raumplan an:',
       'floor_plan.changed': 'änderte den Raumplan',
       'floor_plan.deleted': 'löschte den Raumplan',

@@ -195,6 +195,9 @@ export default {
   sites: {
     address: 'Mail address',
     addressHint: 'The part before the @. Invitations to this address book any free room of the site.',
+    facility: 'Facility contact',
+    facilityHint: 'Faults of its rooms are mailed to this address.',
+    facilityOfSite: 'Leave blank for the site’s contact.',
     clock: 'Local time',
     inherited: (zone: string) => `Default: ${zone}`,
     empty: 'No sites yet',

@@ -332,6 +332,8 @@ export default {
       'type.created': 'created the meeting type',
       'type.changed': 'changed the meeting type',
       'type.deleted': 'deleted the meeting type',
+      'fault_report.created': 'reported a fault of',
+      'fault_report.changed': 'changed the fault report of',
       'floor_plan.created': 'created the floor plan',
       'floor_plan.changed': 'changed the floor plan',
       'floor_plan.deleted': 'deleted the floor plan',
