@@ -197,6 +197,7 @@ var table = map[string]rule{
 	"door-events":        {Member, atDoor},
 	"door-book":          {Member, atDoor},
 	"door-report-fault":  {Member, atDoor},
+	"get-door-photo":     {Member, atDoor},
 	"door-check-in":      {Member, atDoor},
 	"door-end":           {Member, atDoor},
 	"door-extend":        {Member, atDoor},

@@ -228,6 +228,16 @@ class Device {
   }
 
   /** Runs an action at the door once, however often it is sent, and shows the new state. */
+  /** Returns the photo of the room; null: it cannot be loaded now. */
+  async photo(version: string): Promise<ImageBitmap | null> {
+    try {
+      const answer = await fetch(`/api/v1/door/photo?v=${version}`, { headers: this.#auth() })
+      return answer.ok ? await createImageBitmap(await answer.blob()) : null
+    } catch {
+      return null
+    }
+  }
+
   /** Reports a fault of the room; false: it could not be sent. */
   async report(category: Category, text: string): Promise<boolean> {
     const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }
