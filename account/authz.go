@@ -189,6 +189,10 @@ var table = map[string]rule{
 	"create-fault-report": {Member, MeetingsWrite},
 	"update-fault-report": {Manager, MeetingsWrite},
 
+	"get-branding":    {}, // shown before the sign-in, like the logo
+	"get-logo":        {},
+	"update-branding": {Admin, RoomsWrite},
+
 	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},
 	"delete-door-device": {Manager, RoomsWrite},

@@ -29,6 +29,8 @@ type fakeStore struct {
 	photos       map[int64]*photo.Photo
 	plans        map[int64]*FloorPlan
 	faults       []*FaultReport
+	branding     Branding
+	logo         *photo.Picture
 	planPictures map[int64]*photo.Picture
 	types        map[int64]*Type
 	customFields map[int64]*CustomField

@@ -55,6 +55,11 @@ type Store interface {
 	RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) // [ErrNotFound] without one
 	ListRooms(ctx context.Context, q RoomQuery, p Page) (rooms []*Room, next string, err error)
 
+	Branding(ctx context.Context) (*Branding, error) // of version 0 if nothing was ever set
+	// UpdateBranding also replaces the logo if logo is set; a nil picture removes it.
+	UpdateBranding(ctx context.Context, logo bool, picture *photo.Picture, fn func(*Branding) error) (*Branding, error)
+	Logo(ctx context.Context) (picture *photo.Picture, version string, err error) // [ErrNotFound] without one
+
 	// CreateFaultReport calls the function with the number of open reports of the room, and sets the IDs of
 	// the report and of the notices. An error of the function prevents the creation.
 	CreateFaultReport(ctx context.Context, r *FaultReport, notices []Notice, fn func(open int64) error) error

@@ -45,6 +45,7 @@ func Register(api huma.API, d Deps) {
 	h.registerRooms(api)
 	h.registerRoomPhotos(api)
 	h.registerFloorPlans(api)
+	h.registerBranding(api)
 	h.registerFaultReports(api)
 	h.registerTypes(api)
 	h.registerCustomFields(api)

@@ -1,0 +1,29 @@
+package meeting
+
+import (
+	"context"
+
+	"punctual/meeting/photo"
+)
+
+func (s *fakeStore) Branding(context.Context) (*Branding, error) { return new(s.branding), nil }
+
+func (s *fakeStore) UpdateBranding(_ context.Context, logo bool, picture *photo.Picture, fn func(*Branding) error) (*Branding, error) {
+	b := new(s.branding)
+	if err := fn(b); err != nil {
+		return nil, err
+	}
+	b.Version++
+	if logo {
+		s.logo = picture
+	}
+	s.branding = *b
+	return b, nil
+}
+
+func (s *fakeStore) Logo(context.Context) (*photo.Picture, string, error) {
+	if s.logo == nil {
+		return nil, "", ErrNotFound
+	}
+	return s.logo, s.branding.Logo, nil
+}
