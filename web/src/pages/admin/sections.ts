@@ -56,7 +56,10 @@ export const groups: Group[] = [
   },
   {
     name: 'system',
-    sections: [{ name: 'config', icon: 'gear', load: () => import('./config/Config.svelte') }],
+    sections: [
+      { name: 'branding', icon: 'star', load: () => import('./branding/Branding.svelte') },
+      { name: 'config', icon: 'gear', load: () => import('./config/Config.svelte') },
+    ],
   },
 ]
 

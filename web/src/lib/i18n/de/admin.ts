@@ -9,6 +9,7 @@ const de: typeof en = {
       rooms: 'Räume',
       sites: 'Standorte',
       floorPlans: 'Raumpläne',
+      branding: 'Organisation',
       faults: 'Mängel',
       people: 'Personen',
       jobs: 'Hintergrundaufträge',

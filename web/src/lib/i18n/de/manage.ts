@@ -235,6 +235,17 @@ const de: typeof en = {
     remove: 'Raumplan löschen',
     show: 'Zeigen',
   },
+  branding: {
+    about: 'Erscheint auf der Seite, bei der Anmeldung und an den Türen.',
+    name: 'Name',
+    message: 'Mitteilung',
+    messageHint: 'Eine Zeile für alle, zum Beispiel „Freitag keine Heizung“.',
+    until: 'Mitteilung zeigen bis',
+    untilHint: 'Leer lassen, um sie zu zeigen, bis Sie sie entfernen.',
+    logo: 'Logo',
+    logoHint: 'SVG, PNG, JPEG oder WebP, höchstens 720 KB.',
+    removeLogo: 'Logo entfernen',
+  },
   types: {
     create: 'Neue Besprechungsart',
     edit: 'Besprechungsart bearbeiten',

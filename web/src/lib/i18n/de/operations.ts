@@ -336,6 +336,7 @@ const de: typeof en = {
       'type.deleted': 'löschte die Besprechungsart',
       'fault_report.created': 'meldete einen Mangel von',
       'fault_report.changed': 'änderte die Meldung zu',
+      'branding.changed': 'änderte die Angaben zur Organisation',
       'floor_plan.created': 'legte den Raumplan an:',
       'floor_plan.changed': 'änderte den Raumplan',
       'floor_plan.deleted': 'löschte den Raumplan',

@@ -7,6 +7,7 @@ export default {
       rooms: 'Rooms',
       sites: 'Sites',
       floorPlans: 'Floor plans',
+      branding: 'Organization',
       faults: 'Fault reports',
       people: 'People',
       jobs: 'Background jobs',

@@ -233,6 +233,17 @@ export default {
     remove: 'Delete floor plan',
     show: 'Show',
   },
+  branding: {
+    about: 'Shown on the page, at the sign-in and on door displays.',
+    name: 'Name',
+    message: 'Message',
+    messageHint: 'One line for everyone, such as “No heating on Friday”.',
+    until: 'Show the message until',
+    untilHint: 'Leave blank to show it until you remove it.',
+    logo: 'Logo',
+    logoHint: 'SVG, PNG, JPEG or WebP, at most 720 KB.',
+    removeLogo: 'Remove logo',
+  },
   types: {
     create: 'New meeting type',
     edit: 'Edit meeting type',

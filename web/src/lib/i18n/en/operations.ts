@@ -334,6 +334,7 @@ export default {
       'type.deleted': 'deleted the meeting type',
       'fault_report.created': 'reported a fault of',
       'fault_report.changed': 'changed the fault report of',
+      'branding.changed': 'changed the branding',
       'floor_plan.created': 'created the floor plan',
       'floor_plan.changed': 'changed the floor plan',
       'floor_plan.deleted': 'deleted the floor plan',

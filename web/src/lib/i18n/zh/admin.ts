@@ -9,6 +9,7 @@ const zh: typeof en = {
       rooms: '会议室',
       sites: '地点',
       floorPlans: '平面图',
+      branding: '组织',
       faults: '故障报告',
       people: '人员',
       jobs: '后台任务',

@@ -235,6 +235,17 @@ const zh: typeof en = {
     remove: '删除平面图',
     show: '查看',
   },
+  branding: {
+    about: '显示在页面、登录页和门口屏幕上。',
+    name: '名称',
+    message: '公告',
+    messageHint: '给所有人的一行文字，例如“周五停暖”。',
+    until: '公告显示至',
+    untilHint: '留空则一直显示，直到您移除。',
+    logo: '徽标',
+    logoHint: 'SVG、PNG、JPEG 或 WebP，最大 720 KB。',
+    removeLogo: '移除徽标',
+  },
   types: {
     create: '新建会议类型',
     edit: '编辑会议类型',

@@ -336,6 +336,7 @@ const zh: typeof en = {
       'type.deleted': '删除会议类型',
       'fault_report.created': '报告了故障',
       'fault_report.changed': '更改了故障报告',
+      'branding.changed': '更改了组织信息',
       'floor_plan.created': '新建平面图',
       'floor_plan.changed': '修改平面图',
       'floor_plan.deleted': '删除平面图',
