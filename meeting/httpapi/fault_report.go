@@ -21,7 +21,7 @@ type FaultReport struct {
 	Room      NamedRef   `json:"room"`
 	Category  string     `json:"category" enum:"equipment,cleanliness,temperature,other"`
 	Text      string     `json:"text"`
-	By        *NamedRef  `json:"by" doc:"Who reported it, for managers, admins and the reporter; null for others"`
+	By        *NamedRef  `json:"by,omitempty" doc:"Who reported it; only for managers, admins and the reporter"`
 	State     string     `json:"state" enum:"open,done"`
 	DoneAt    *time.Time `json:"done_at" nullable:"true"`
 	Version   int64      `json:"version"`
