@@ -13,6 +13,7 @@ import (
 	accountstore "punctual/account/gormstore"
 	"punctual/account/rest"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/events"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
@@ -29,7 +30,7 @@ type directoryAdapter struct {
 // the response to a booking shows it. Few people invite as many guests in an hour.
 var unknownRate = account.Rate{Count: 1000, Per: time.Hour}
 
-var _ meeting.Directory = directoryAdapter{}
+var _ booking.Directory = directoryAdapter{}
 
 func (a directoryAdapter) People(ctx context.Context, ids []int64) ([]meeting.Person, error) {
 	return people(a.users.ActiveUsers(ctx, ids))

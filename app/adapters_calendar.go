@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/notify"
 	"punctual/notify/render"
 )
@@ -16,7 +17,7 @@ func (a calendarAdapter) Calendar(name string, ms []*meeting.Meeting, until time
 }
 
 // Entry is one meeting or series, for people who see its attendees.
-func (a calendarAdapter) Entry(e *meeting.CalendarItem) []byte {
+func (a calendarAdapter) Entry(e *booking.CalendarItem) []byte {
 	return a.render.Entry(e.Facts, e.UID, e.Tentative, e.ChangedAt)
 }
 

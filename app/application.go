@@ -35,6 +35,7 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/events"
 	"punctual/meeting/finding"
 	"punctual/meeting/forecast"
@@ -86,7 +87,7 @@ type Application struct {
 	linkSecrets   account.LinkSecrets
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
-	meetings      *meeting.Service
+	meetings      *booking.Service
 	finding       *finding.Service
 	imports       *importing.Service
 	scheduling    *scheduling.Service // answers calendar messages
@@ -188,7 +189,7 @@ func (a *Application) Accounts() *account.Service { return a.accounts }
 func (a *Application) Leaving() *leaving.Service { return a.leaving }
 
 // Meetings are the meetings, rooms and sites.
-func (a *Application) Meetings() *meeting.Service { return a.meetings }
+func (a *Application) Meetings() *booking.Service { return a.meetings }
 
 // Mailroom is what became of the mails that rooms received.
 func (a *Application) Mailroom() *mailroom.Process { return a.mailroom.process }
@@ -257,7 +258,7 @@ func (a *Application) wireAreas() {
 	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
 	inForce := func() meeting.Settings { return *a.settings.Load() }
 	directory := directoryAdapter{people, a.newLimiter("invite:", unknownRate)}
-	a.meetings = meeting.NewService(a.meetingStore, directory, notifyingScheduler{scheduler, changed},
+	a.meetings = booking.NewService(a.meetingStore, directory, notifyingScheduler{scheduler, changed},
 		inForce, time.Now, a.log)
 	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.senders.render.OwnUID, a.importers())
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)

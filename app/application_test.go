@@ -20,6 +20,7 @@ import (
 	"punctual/delayjob/admin"
 	jobhttp "punctual/delayjob/httpapi"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
@@ -231,12 +232,12 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := meeting.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name, Email: u.Email, Role: meeting.Admin}
-	room, err := a.meetings.CreateRoom(t.Context(), root, meeting.RoomFields{Name: new("Turing")})
+	room, err := a.meetings.CreateRoom(t.Context(), root, booking.RoomFields{Name: new("Turing")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-	m, err := a.meetings.Book(t.Context(), root, meeting.Fields{
+	m, err := a.meetings.Book(t.Context(), root, booking.Fields{
 		Title: new("Review"), RoomIDs: &[]int64{room.ID},
 		Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
 	})
@@ -267,7 +268,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 	if a.level.Level() != slog.LevelError {
 		t.Errorf("level %v", a.level.Level())
 	}
-	_, err = a.meetings.Book(t.Context(), root, meeting.Fields{
+	_, err = a.meetings.Book(t.Context(), root, booking.Fields{
 		Title: new("Too long now"), RoomIDs: &[]int64{room.ID},
 		Start: new(clock.At(start.Add(2 * time.Hour))), End: new(clock.At(start.Add(3 * time.Hour))),
 	})

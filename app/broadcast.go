@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"punctual/delayjob"
-	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // broadcasts notify the other processes on the same Redis that something changed, such as a meeting
@@ -110,7 +110,7 @@ func (n *broadcasts) publish(ctx context.Context, i *broadcast) {
 }
 
 type notifyingScheduler struct {
-	meeting.Scheduler
+	booking.Scheduler
 	changed func()
 }
 

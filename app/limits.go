@@ -35,6 +35,9 @@ const (
 	streamsRetry = 30 * time.Second
 )
 
+// scrapeRate is that of one network: a scrape takes some 15 ms of a processor.
+var scrapeRate = account.Rate{Count: 10, Per: time.Second}
+
 // heavyPlaces limits the heavy operations of a process, so that light ones find a processor and a
 // connection to the database.
 var heavyPlaces = 2 * runtime.GOMAXPROCS(0)
@@ -47,6 +50,7 @@ type limits struct {
 	tokens    *sharedRate
 	addresses *sharedRate
 	refused   *account.MemoryLimiter // requests with a wrong token, by network
+	scrapes   *account.MemoryLimiter // of metrics without a token, by network
 	known     knownTokens
 	secret    func(huma.Context) string // of the caller
 	running   places
@@ -61,6 +65,7 @@ func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.
 		tokens:    newSharedRate(client, c.Queue.Prefix+":tokens:"),
 		addresses: newSharedRate(client, c.Queue.Prefix+":addresses:"),
 		refused:   account.NewMemoryLimiter(account.Rate{}),
+		scrapes:   account.NewMemoryLimiter(scrapeRate),
 	}
 	if client != nil {
 		l.running = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:", placeLease), near: nearPart}
@@ -130,6 +135,17 @@ func (l *limits) admit(c *gin.Context, networks []string) bool {
 		}
 	}
 	return true
+}
+
+// admitScrape is admit for metrics, which cost more than other requests without sign-in.
+func (l *limits) admitScrape(c *gin.Context, networks []string) bool {
+	for _, key := range networks {
+		if ok, after := l.scrapes.Allow(c.Request.Context(), key); !ok {
+			problem.Write(c, tooMany("Too many scrapes from this address", after))
+			return false
+		}
+	}
+	return l.admit(c, networks)
 }
 
 // knownTokens are hashes of tokens that were valid when last used. Wrong tokens from the same network,

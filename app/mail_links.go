@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/linkpages"
 	"punctual/notify"
 	"punctual/notify/render"
@@ -30,7 +31,7 @@ func (a *Application) checkInURL(n notify.Notification) string {
 func (a *Application) respondURL(n notify.Notification) string {
 	invited := func(c notify.Contact) bool { return strings.EqualFold(c.Email, n.To.Address) }
 	among := n.Channel == notify.SMS || slices.ContainsFunc(n.Facts.Attendees, invited)
-	i := meeting.Invitation{MeetingID: n.MeetingID, Email: n.To.Address, Seen: n.Facts.ScheduleVersion}
+	i := booking.Invitation{MeetingID: n.MeetingID, Email: n.To.Address, Seen: n.Facts.ScheduleVersion}
 	if s := n.Facts.Series; s != nil {
 		i.SeriesID, i.Seen = s.ID, n.Facts.Sequence
 		among = among || slices.ContainsFunc(s.Overrides, func(o notify.Occurrence) bool { return slices.ContainsFunc(o.Attendees, invited) })
@@ -45,7 +46,7 @@ func (a *Application) acceptURL(n notify.Notification) string {
 	if n.Facts.WaitID == 0 {
 		return ""
 	}
-	return a.links.OfferURL(meeting.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
+	return a.links.OfferURL(booking.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
 }
 
 // passwordURL has the secret in its fragment, which browsers send to no server: it is in no access

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -196,11 +195,16 @@ func (m *metrics) handler() http.Handler {
 }
 
 // measure is the middleware that times requests by route, not by path: ids would make a
-// series each.
+// series each. So would the methods that clients invent for paths without a route.
 func (m *metrics) measure(c *gin.Context) {
 	begin := time.Now()
 	c.Next()
-	route := c.FullPath()
-	route = cmp.Or(route, "other")
-	m.http.WithLabelValues(c.Request.Method, route, strconv.Itoa(c.Writer.Status())).Observe(time.Since(begin).Seconds())
+	method, route := c.Request.Method, c.FullPath()
+	if route == "" {
+		route = "other"
+		if method != http.MethodGet && method != http.MethodHead {
+			method = "other"
+		}
+	}
+	m.http.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Observe(time.Since(begin).Seconds())
 }

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,7 +39,7 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 		name := strings.TrimPrefix(path.Clean(c.Request.URL.Path), "/")
 		isRead := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 		switch {
-		case !isRead, isAPI(name):
+		case !isRead, isReserved(name):
 			problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
 		case files[name] != nil:
 			files.serve(c, name)
@@ -51,11 +52,14 @@ func page(r *gin.Engine) (index gin.HandlerFunc) {
 	return index
 }
 
-// isAPI reports whether a path belongs to the API, ignoring case. Unknown paths there are not the
-// page's.
-func isAPI(path string) bool {
+// reserved are the first parts of paths that programs ask for. The page has no views there.
+var reserved = []string{"api", "healthz", "readyz", "metrics", "dav", ".well-known"}
+
+// isReserved reports whether a path is for programs, ignoring case. Unknown paths there are not the
+// page's: a probe of /readyz/ must not find the server ready because the page answers.
+func isReserved(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return strings.EqualFold(first, "api")
+	return slices.ContainsFunc(reserved, func(s string) bool { return strings.EqualFold(first, s) })
 }
 
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Punctual</title>

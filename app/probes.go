@@ -34,7 +34,7 @@ func probes(r *gin.Engine, a *Application) {
 			problem.Write(c, problem.New(http.StatusUnauthorized, "unauthorized", "Metrics require the token http.metrics_token"))
 			return
 		}
-		if want != "" || a.limits.admit(c, account.Networks(c.ClientIP())) {
+		if want != "" || a.limits.admitScrape(c, account.Networks(c.ClientIP())) {
 			metrics(c)
 		}
 	})

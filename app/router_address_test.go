@@ -13,10 +13,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// What is unknown below /api is a problem, in whatever case it is written, and never the page.
+// Unknown paths that programs ask for are a problem, whatever their case, and never the page.
 func TestRouter_unknownPathsOfTheAPI(t *testing.T) {
 	s, _ := testServer(t, func(huma.API, *gin.Engine) {})
-	for _, path := range []string{"/api", "/API", "/Api/v1", "/API/v1/rooms", "/api/v2/rooms", "/aPi/"} {
+	for _, path := range []string{"/api", "/API", "/Api/v1", "/API/v1/rooms", "/api/v2/rooms", "/aPi/",
+		"/readyz/", "/Healthz", "/healthz/live", "/metrics/", "/dav/nobody", "/.well-known/nothing"} {
 		if a := send(t, s, "GET", path, ""); a.status != 404 || a.Code != "not_found" {
 			t.Errorf("%s: %d %.100s", path, a.status, a.body)
 		}

@@ -68,6 +68,20 @@ func TestProbes_metricsRate(t *testing.T) {
 	}
 }
 
+// A scrape costs more than other requests without sign-in, so fewer of them are answered.
+func TestProbes_metricsFlood(t *testing.T) {
+	_, s := startApplication(t, func(c *config.Config) { c.Limits.AnonymousRate = config.Rate{Count: 100_000, Per: time.Hour} })
+	answered, begin := 0, time.Now()
+	for range 60 {
+		if send(t, s, "GET", "/metrics", "").status == 200 {
+			answered++
+		}
+	}
+	if most := 10 * (2 + int(time.Since(begin)/time.Second)); answered > most {
+		t.Errorf("%d of 60 scrapes answered in %s, want at most %d", answered, time.Since(begin), most)
+	}
+}
+
 func startWith(t *testing.T, c *config.Config) (*Application, error) {
 	level := new(slog.LevelVar)
 	return New(t.Context(), c, RoleAll, NewLogger(t.Output(), "text", level), level)

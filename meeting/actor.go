@@ -60,17 +60,17 @@ type Actor struct {
 // Timer is the actor of a delay job.
 func Timer(job string) Actor { return Actor{Kind: ActorTimer, Name: job} }
 
-// rules reports whether the actor may do everything. Timers may not: they act by transitions of
+// IsAdmin reports whether the actor may do everything. Timers may not: they act by transitions of
 // their own.
-func (a Actor) rules() bool {
+func (a Actor) IsAdmin() bool {
 	return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin
 }
 
 // MayManageRooms reports whether the actor may create, change and delete sites and rooms.
-func (a Actor) MayManageRooms() bool { return a.rules() }
+func (a Actor) MayManageRooms() bool { return a.IsAdmin() }
 
 // MayEdit reports whether the actor may change or cancel the meeting: its organizer and admins.
-func (a Actor) MayEdit(m *Meeting) bool { return a.rules() || a.organizes(m) }
+func (a Actor) MayEdit(m *Meeting) bool { return a.IsAdmin() || a.organizes(m) }
 
 // MaySee reports whether the actor sees title and people of the meeting. Everyone may, unless the
 // meeting is private; then its participants, the approvers of its rooms and admins. rooms may
@@ -82,16 +82,16 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	if a.Blind {
 		return false
 	}
-	return a.MayEdit(m) || a.attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
+	return a.MayEdit(m) || a.Attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
 		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.RequestedRooms(), r.ID)) && a.approves(r)
 	})
 }
 
-// maySeePhone reports whether the actor sees the phone number of an attendee of the meeting. A
+// MaySeePhone reports whether the actor sees the phone number of an attendee of the meeting. A
 // user's number comes from their account: only they and admins see it. A guest's number was
 // entered for the meeting: the organizer sees it, too.
-func (a Actor) maySeePhone(m *Meeting, p Attendee) bool {
-	return a.is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.MayEdit(m))
+func (a Actor) MaySeePhone(m *Meeting, p Attendee) bool {
+	return a.Is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.MayEdit(m))
 }
 
 // MaySeeNotices reports whether the actor sees the notifications of the meeting: its organizer, the
@@ -104,17 +104,17 @@ func (a Actor) organizes(m *Meeting) bool {
 	return a.Kind == ActorUser && a.ID == m.Organizer.UserID
 }
 
-func (a Actor) attends(m *Meeting) bool {
-	return a.Kind == ActorUser && slices.ContainsFunc(m.Attendees, a.is)
+func (a Actor) Attends(m *Meeting) bool {
+	return a.Kind == ActorUser && slices.ContainsFunc(m.Attendees, a.Is)
 }
 
 // DeclinedBy reports whether the actor is invited to the meeting, declined, and is not its organizer.
 func (m *Meeting) DeclinedBy(a Actor) bool {
-	i := slices.IndexFunc(m.Attendees, a.is)
+	i := slices.IndexFunc(m.Attendees, a.Is)
 	return i >= 0 && m.Attendees[i].Response == Declined && !a.organizes(m)
 }
 
-func (a Actor) is(p Attendee) bool {
+func (a Actor) Is(p Attendee) bool {
 	return a.ID != 0 && a.ID == p.UserID || a.Email != "" && strings.EqualFold(a.Email, p.Email) ||
 		a.Phone != "" && p.Email == "" && a.Phone == p.Phone
 }
@@ -143,10 +143,10 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen.Attendees = slices.Clone(m.Attendees)
 	for i := range seen.Attendees {
 		p := &seen.Attendees[i]
-		if !by.maySeePhone(m, *p) {
+		if !by.MaySeePhone(m, *p) {
 			p.Phone = ""
 		}
-		if !organizes && !by.is(*p) {
+		if !organizes && !by.Is(*p) {
 			p.Comment = ""
 		}
 	}
@@ -162,7 +162,7 @@ type Represented struct {
 // MayReject reports whether the actor may reject a meeting in these rooms: an admin, or an approver
 // of any of them, at any level.
 func (a Actor) MayReject(rooms []*Room) bool {
-	return a.rules() || slices.ContainsFunc(rooms, a.approves)
+	return a.IsAdmin() || slices.ContainsFunc(rooms, a.approves)
 }
 
 // approves reports whether the room names the actor, or a user whom they represent, at any level.
@@ -173,5 +173,22 @@ func (a Actor) approves(r *Room) bool {
 // mayAgree reports whether the actor may approve for a room at a level: an admin, an approver of
 // that level and, once the request is escalated, an escalation contact at every level.
 func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
-	return a.rules() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
+	return a.IsAdmin() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
+}
+
+// MayBookFor reports whether the actor may book these rooms for somebody else: an admin, or an
+// approver of each of them, at any level.
+func (a Actor) MayBookFor(rooms []*Room) bool {
+	return a.IsAdmin() || len(rooms) > 0 && !slices.ContainsFunc(rooms, func(r *Room) bool { return !a.approves(r) })
+}
+
+// Person is the actor as the organizer of what they book.
+func (a Actor) Person() Person {
+	return Person{UserID: a.ID, Email: a.Email, Name: a.Name, CalendarMails: a.CalendarMails}
+}
+
+// MayChangeLate reports whether the actor may move and cancel meetings until they start, whatever
+// their rooms say.
+func (a Actor) MayChangeLate() bool {
+	return a.Kind != ActorUser || a.Role == Manager || a.Role == Admin
 }

@@ -19,10 +19,10 @@ func (r *Room) deciders(level int) []int64 {
 
 // MayApprove reports whether the actor alone may approve a meeting in these rooms at every level:
 // an admin, or a manager who approves, or represents an approver, for each of them.
-func (a Actor) MayApprove(rooms []*Room) bool { return a.mayApprove(levelsOf(rooms)) }
+func (a Actor) MayApprove(rooms []*Room) bool { return a.mayApprove(LevelsOf(rooms)) }
 
 func (a Actor) mayApprove(levels approvalLevels) bool {
-	if a.rules() {
+	if a.IsAdmin() {
 		return true
 	}
 	for i, rooms := range levels {
@@ -30,7 +30,7 @@ func (a Actor) mayApprove(levels approvalLevels) bool {
 			return false
 		}
 	}
-	return levels.count() > 0
+	return levels.Count() > 0
 }
 
 // isOneOf reports whether the actor is a manager who is one of the users or represents one.
@@ -69,8 +69,8 @@ func (m *Meeting) Approve(plan ApprovalPlan, comment string, by Actor, at time.T
 		return m.notYours(plan.levels, by)
 	default:
 		m.UpdatedAt = at
-		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
-			Changes: decidedFor(map[string]Change{"approval.agreed": {To: strings.Join(names(agreed), ", ")}}, agreedFor(m.Request.Agreed, by.ID))})
+		m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
+			Changes: decidedFor(map[string]Change{"approval.agreed": {To: strings.Join(RoomNames(agreed), ", ")}}, agreedFor(m.Request.Agreed, by.ID))})
 	}
 	return nil
 }
@@ -81,21 +81,21 @@ func (m *Meeting) Approve(plan ApprovalPlan, comment string, by Actor, at time.T
 func (m *Meeting) agree(levels approvalLevels, comment string, by Actor, at time.Time) (level int, agreed []*Room) {
 	r := *m.Request
 	m.Request = &r
-	last := max(levels.count(), firstLevel)
+	last := max(levels.Count(), FirstLevel)
 	current := min(r.Level, last)
 	for level := current; level <= last; level++ {
-		mine := slices.DeleteFunc(r.missing(levels.at(level), level), func(room *Room) bool {
+		mine := slices.DeleteFunc(r.missing(levels.At(level), level), func(room *Room) bool {
 			return !by.mayAgree(room, level, !r.EscalatedAt.IsZero()) || level > current && !r.agreedTo(room.ID, level-1)
 		})
 		if len(mine) > 0 {
-			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: ids(mine), For: by.behalf(mine, atLevel(level, !r.EscalatedAt.IsZero()))})
+			r.Agreed = append(slices.Clip(r.Agreed), Agreement{Level: level, UserID: by.ID, Name: by.Name, At: at, Comment: comment, RoomIDs: RoomIDs(mine), For: by.behalf(mine, atLevel(level, !r.EscalatedAt.IsZero()))})
 		}
 		if level == current {
 			agreed = mine
 		}
 	}
 	for level := current; level <= last; level++ {
-		if len(r.missing(levels.at(level), level)) > 0 {
+		if len(r.missing(levels.At(level), level)) > 0 {
 			return level, agreed
 		}
 	}
@@ -110,7 +110,7 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 	if m.Request.Change != nil {
 		t.Slot, base = m.Request.Change.Slot, m
 	}
-	violations := slices.DeleteFunc(t.violations(base, Actor{}, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
+	violations := slices.DeleteFunc(t.Violations(base, Actor{}, policy.Limits{}, at), func(f Fault) bool { return f.Code != "blackout" && f.Code != "room_inactive" })
 	if len(violations) > 0 {
 		return &PolicyError{Violations: violations}
 	}
@@ -120,14 +120,14 @@ func (m *Meeting) closed(rooms []*Room, at time.Time) error {
 // notYours returns the error for an actor who may decide at some level, but not now.
 func (m *Meeting) notYours(levels approvalLevels, by Actor) error {
 	may := func(level int) bool {
-		return slices.ContainsFunc(levels.at(level), func(r *Room) bool { return by.mayAgree(r, level, false) })
+		return slices.ContainsFunc(levels.At(level), func(r *Room) bool { return by.mayAgree(r, level, false) })
 	}
 	switch {
 	case slices.ContainsFunc(m.Request.Agreed, func(a Agreement) bool { return a.UserID == by.ID }):
 		return &StateError{State: m.Status, Action: "approve a second time"}
 	case may(m.Request.Level):
 		return &StateError{State: m.Status, Action: "approve for rooms that another approver has approved"}
-	case m.Request.Level == firstLevel && may(secondLevel):
+	case m.Request.Level == FirstLevel && may(secondLevel):
 		return &StateError{State: m.Status, Action: "approve at the second level before the first"}
 	default:
 		return ErrForbidden
@@ -188,7 +188,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 		return
 	}
 	m.Status = Confirmed
-	m.record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: turned(Pending, Confirmed, decidedFor(decidedAt(level), people))})
+	m.Record(Entry{At: at, Action: ActionConfirmed, Actor: by, Reason: said, Changes: turned(Pending, Confirmed, decidedFor(decidedAt(level), people))})
 	m.conclude(Confirmed, said, people, by, at)
 	m.notifyDecision(Confirmed, reason, comment, nil, by, at)
 	if m.Occupied == nil {
@@ -199,7 +199,7 @@ func (m *Meeting) confirm(rooms []*Room, reason, comment string, by Actor, at ti
 
 // decidedAt adds the level of a decision to the history; the first level is left out.
 func decidedAt(level int) map[string]Change {
-	if level <= firstLevel {
+	if level <= FirstLevel {
 		return nil
 	}
 	return map[string]Change{"approval.level": {From: level}}
@@ -209,17 +209,17 @@ func decidedAt(level int) map[string]Change {
 func (m *Meeting) refuse(rooms []*Room, reason, comment string, by Actor, at time.Time) {
 	m.UpdatedAt = at
 	said := cmp.Or(reason, comment)
-	people := by.behalf(rooms, func(r *Room) []int64 { return union(atLevel(firstLevel, true)(r), r.Approval.SecondIDs) })
+	people := by.behalf(rooms, func(r *Room) []int64 { return Union(atLevel(FirstLevel, true)(r), r.Approval.SecondIDs) })
 	if c := m.Request.Change; c != nil {
 		giveUp := decidedFor(m.Request.givenUp(), people)
 		m.conclude(Rejected, said, people, by, at)
-		m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: giveUp})
+		m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: said, Changes: giveUp})
 		m.notifyDecision(Rejected, reason, comment, c, by, at)
 		return
 	}
 	m.Approval.DecidedAt, m.Approval.DecidedBy, m.Approval.Comment, m.Approval.Reason = at, by.ID, comment, reason
 	m.Status, m.Occupied = Rejected, nil
-	m.record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: turned(Pending, Rejected, decidedFor(decidedAt(m.Request.Level), people))})
+	m.Record(Entry{At: at, Action: ActionRejected, Actor: by, Reason: said, Changes: turned(Pending, Rejected, decidedFor(decidedAt(m.Request.Level), people))})
 	m.conclude(Rejected, said, people, by, at)
 	m.notifyDecision(Rejected, reason, comment, nil, by, at)
 }

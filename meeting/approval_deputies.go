@@ -13,10 +13,10 @@ type Absence struct {
 	Until            time.Time
 }
 
-// absences holds the current absences.
-type absences []Absence
+// Absences holds the current absences.
+type Absences []Absence
 
-func (as absences) deputy(id int64) (deputy int64, away bool) {
+func (as Absences) deputy(id int64) (deputy int64, away bool) {
 	for _, a := range as {
 		if a.UserID == id {
 			return a.DeputyID, true
@@ -39,7 +39,7 @@ func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
 		}
 		for _, p := range *a.Represents {
 			if slices.Contains(ids, p.ID) {
-				all = union(all, []Represented{p})
+				all = Union(all, []Represented{p})
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (a Actor) behalf(rooms []*Room, named func(*Room) []int64) []Represented {
 func atLevel(level int, escalated bool) func(*Room) []int64 {
 	return func(r *Room) []int64 {
 		if escalated {
-			return union(r.deciders(level), r.Approval.EscalateTo)
+			return Union(r.deciders(level), r.Approval.EscalateTo)
 		}
 		return r.deciders(level)
 	}
@@ -72,7 +72,7 @@ func agreedFor(agreed []Agreement, user int64) []Represented {
 	var all []Represented
 	for _, g := range agreed {
 		if g.UserID == user {
-			all = union(all, g.For)
+			all = Union(all, g.For)
 		}
 	}
 	return all
@@ -98,9 +98,9 @@ func representedNames(people []Represented) []string {
 	return names
 }
 
-// chain returns the deputies of a user: the deputy, the deputy's deputy if that one is absent too,
+// Chain returns the deputies of a user: the deputy, the deputy's deputy if that one is absent too,
 // and so on. A cycle ends the chain.
-func (as absences) chain(id int64) []int64 {
+func (as Absences) Chain(id int64) []int64 {
 	var chain []int64
 	for seen := []int64{id}; ; {
 		deputy, away := as.deputy(id)
@@ -111,11 +111,11 @@ func (as absences) chain(id int64) []int64 {
 	}
 }
 
-// representedBy returns the users whom a user may represent.
-func (as absences) representedBy(id int64) []int64 {
+// RepresentedBy returns the users whom a user may represent.
+func (as Absences) RepresentedBy(id int64) []int64 {
 	var ids []int64
 	for _, a := range as {
-		if a.UserID != id && slices.Contains(as.chain(a.UserID), id) {
+		if a.UserID != id && slices.Contains(as.Chain(a.UserID), id) {
 			ids = append(ids, a.UserID)
 		}
 	}
@@ -130,17 +130,17 @@ type Decider struct {
 }
 
 // deciders returns the users who decide on the rooms of a level.
-func (k *roster) deciders(levels approvalLevels, level int) []Decider {
-	return k.asked(levels.at(level), func(r *Room) []int64 { return r.deciders(level) })
+func (k *Roster) deciders(levels approvalLevels, level int) []Decider {
+	return k.asked(levels.At(level), func(r *Room) []int64 { return r.deciders(level) })
 }
 
 // others returns the users to whom the request is escalated.
-func (k *roster) others(levels approvalLevels) []Decider {
-	return k.asked(levels.at(firstLevel), func(r *Room) []int64 { return r.Approval.EscalateTo })
+func (k *Roster) others(levels approvalLevels) []Decider {
+	return k.asked(levels.At(FirstLevel), func(r *Room) []int64 { return r.Approval.EscalateTo })
 }
 
-// awaited returns the request with the users who are asked now.
-func (k *roster) awaited(r *Request, levels approvalLevels) *Request {
+// Awaited returns the request with the users who are asked now.
+func (k *Roster) Awaited(r *Request, levels approvalLevels) *Request {
 	seen := *r
 	asked := k.deciders(levels, r.Level)
 	if !r.EscalatedAt.IsZero() {
@@ -153,24 +153,24 @@ func (k *roster) awaited(r *Request, levels approvalLevels) *Request {
 // asked returns the users who can decide for the rooms: those that each room names, or their
 // deputies. The admins decide for a room that names nobody or whose approvers have all left, and for
 // a request whose rooms no longer need approval.
-func (k *roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
+func (k *Roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
 	admin := func(p Person) Decider { return Decider{Person: p} }
 	var asked []Decider
 	if len(rooms) == 0 {
-		for _, p := range k.admins {
+		for _, p := range k.Admins {
 			asked = append(asked, admin(p))
 		}
 	}
 	for _, r := range rooms {
 		var people []Person
 		for _, id := range named(r) {
-			if p, ok := k.known[id]; ok && p.Role != Member {
+			if p, ok := k.Known[id]; ok && p.Role != Member {
 				people = append(people, p)
 			}
 		}
 		stand := k.stand
 		if len(people) == 0 {
-			people, stand = k.admins, admin
+			people, stand = k.Admins, admin
 		}
 		for _, p := range people {
 			d := stand(p)
@@ -183,11 +183,11 @@ func (k *roster) asked(rooms []*Room, named func(*Room) []int64) []Decider {
 
 // stand returns the user who is asked in place of p: p, or the last of their chain of deputies who is
 // present. An unknown user cannot decide. If nobody in the chain is present, p is asked.
-func (k *roster) stand(p Person) Decider {
-	chain := k.away.chain(p.UserID)
+func (k *Roster) stand(p Person) Decider {
+	chain := k.Away.Chain(p.UserID)
 	for i := len(chain) - 1; i >= 0; i-- {
-		_, away := k.away.deputy(chain[i])
-		if deputy, ok := k.known[chain[i]]; ok && !away && deputy.Role != Member {
+		_, away := k.Away.deputy(chain[i])
+		if deputy, ok := k.Known[chain[i]]; ok && !away && deputy.Role != Member {
 			return Decider{Person: deputy, For: []string{p.Name}}
 		}
 	}
@@ -204,19 +204,19 @@ func sameDeciders(ds []Decider) []Decider {
 			continue
 		}
 		o := &out[i]
-		o.RoomIDs = union(o.RoomIDs, d.RoomIDs)
+		o.RoomIDs = Union(o.RoomIDs, d.RoomIDs)
 		if len(o.For) == 0 || len(d.For) == 0 {
 			o.For = nil // they are also asked in their own right
 			continue
 		}
-		o.For = union(o.For, d.For)
+		o.For = Union(o.For, d.For)
 	}
 	slices.SortFunc(out, func(a, b Decider) int { return cmp.Compare(a.UserID, b.UserID) })
 	return out
 }
 
-// union returns the elements of both lists, in order.
-func union[T comparable](a, b []T) []T {
+// Union returns the elements of both lists, in order.
+func Union[T comparable](a, b []T) []T {
 	out := slices.Clip(a)
 	for _, x := range b {
 		if !slices.Contains(out, x) {
@@ -226,9 +226,9 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// firstEnd returns when the first absence of these users ends. This covers deputies of deputies,
+// FirstEnd returns when the first absence of these users ends. This covers deputies of deputies,
 // because everyone in the chain is among the users.
-func (as absences) firstEnd(ids []int64) (end time.Time) {
+func (as Absences) FirstEnd(ids []int64) (end time.Time) {
 	for _, a := range as {
 		if slices.Contains(ids, a.UserID) && (end.IsZero() || a.Until.Before(end)) {
 			end = a.Until
@@ -237,9 +237,9 @@ func (as absences) firstEnd(ids []int64) (end time.Time) {
 	return end
 }
 
-// roster holds the users who may be asked to decide, at one instant.
-type roster struct {
-	away   absences
-	known  map[int64]Person // approvers of rooms and their deputies
-	admins []Person
+// Roster holds the users who may be asked to decide, at one instant.
+type Roster struct {
+	Away   Absences
+	Known  map[int64]Person // approvers of rooms and their deputies
+	Admins []Person
 }

@@ -37,8 +37,8 @@ type Linked struct {
 	Decision *Decision    // set once it is decided or withdrawn; nil: no longer known
 }
 
-// lead returns the state of a link at an instant. rooms are those of the request.
-func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
+// LinkState returns the state of a link at an instant. rooms are those of the request.
+func (m *Meeting) LinkState(l Link, by Actor, rooms []*Room, at time.Time) LinkState {
 	switch r, v := m.Request, m.Approval.Decision; {
 	case r != nil && r.Number == l.Number && !m.Waits(at):
 		return LinkExpired
@@ -61,13 +61,13 @@ func (m *Meeting) lead(l Link, by Actor, rooms []*Room, at time.Time) LinkState 
 
 // settledFor reports whether all rooms that the actor decides on are approved at the current level.
 func (m *Meeting) settledFor(by Actor, rooms []*Room) bool {
-	mine := m.part(by, rooms)
+	mine := m.PartOf(by, rooms)
 	return len(mine) > 0 && len(m.Request.missing(mine, m.Request.Level)) == 0
 }
 
-// part returns the rooms that the actor may approve at the current level.
-func (m *Meeting) part(by Actor, rooms []*Room) []*Room {
-	return slices.DeleteFunc(levelsOf(rooms).at(m.Request.Level), func(r *Room) bool {
+// PartOf returns the rooms that the actor may approve at the current level.
+func (m *Meeting) PartOf(by Actor, rooms []*Room) []*Room {
+	return slices.DeleteFunc(LevelsOf(rooms).At(m.Request.Level), func(r *Room) bool {
 		return !by.mayAgree(r, m.Request.Level, !m.Request.EscalatedAt.IsZero())
 	})
 }

@@ -26,23 +26,23 @@ type ApprovalPlan struct {
 
 	rooms  []*Room
 	levels approvalLevels
-	own    bool // the actor may approve at every level
+	Own    bool // the actor may approve at every level
 }
 
 // PlanApproval returns the plan for a booking by an actor, without the users who are asked.
 func PlanApproval(terms ApprovalTerms, by Actor, rooms ...*Room) ApprovalPlan {
-	plan := planApproval(terms, rooms)
-	plan.own = by.mayApprove(plan.levels)
+	plan := PlanDecision(terms, rooms)
+	plan.Own = by.mayApprove(plan.levels)
 	return plan
 }
 
-// planApproval is [PlanApproval] for a decision.
-func planApproval(terms ApprovalTerms, rooms []*Room) ApprovalPlan {
-	return ApprovalPlan{ApprovalTerms: terms, rooms: rooms, levels: levelsOf(rooms)}
+// PlanDecision is [PlanApproval] for a decision.
+func PlanDecision(terms ApprovalTerms, rooms []*Room) ApprovalPlan {
+	return ApprovalPlan{ApprovalTerms: terms, rooms: rooms, levels: LevelsOf(rooms)}
 }
 
-// waits reports whether someone else must approve.
-func (p ApprovalPlan) waits() bool { return p.levels.count() > 0 && !p.own }
+// Waits reports whether someone else must approve.
+func (p ApprovalPlan) Waits() bool { return p.levels.Count() > 0 && !p.Own }
 
 // Deadline returns the deadline of a request made at an instant: the end of the shortest time-out
 // of its rooms, but at the latest the start.
@@ -57,7 +57,7 @@ func (p ApprovalPlan) Deadline(start, at time.Time) time.Time {
 // Outcome returns the status of a request that nobody decides. It is confirmed only if every room
 // says so.
 func (p ApprovalPlan) Outcome() Status {
-	for _, r := range p.levels.at(firstLevel) {
+	for _, r := range p.levels.At(FirstLevel) {
 		if cmp.Or(r.Approval.OnTimeout, p.OnTimeout, Rejected) != Confirmed {
 			return Rejected
 		}
@@ -73,7 +73,7 @@ func (p ApprovalPlan) escalateAfter() time.Duration {
 // strictest returns the smallest value of the rooms; 0 means the installation's.
 func (p ApprovalPlan) strictest(installation time.Duration, of func(*Room) time.Duration) time.Duration {
 	var least time.Duration
-	for _, r := range p.levels.at(firstLevel) {
+	for _, r := range p.levels.At(FirstLevel) {
 		least = policy.Stricter(least, cmp.Or(of(r), installation))
 	}
 	return least
@@ -83,7 +83,7 @@ func (p ApprovalPlan) strictest(installation time.Duration, of func(*Room) time.
 // one of its rooms does.
 type approvalLevels [secondLevel][]*Room
 
-func levelsOf(rooms []*Room) (levels approvalLevels) {
+func LevelsOf(rooms []*Room) (levels approvalLevels) {
 	for _, r := range rooms {
 		if !r.Approval.Required {
 			continue
@@ -96,11 +96,11 @@ func levelsOf(rooms []*Room) (levels approvalLevels) {
 	return levels
 }
 
-// at returns the rooms of a level.
-func (ls approvalLevels) at(level int) []*Room { return ls[level-firstLevel] }
+// At returns the rooms of a level.
+func (ls approvalLevels) At(level int) []*Room { return ls[level-FirstLevel] }
 
-// count returns how many levels must approve: 0, 1 or 2.
-func (ls approvalLevels) count() int {
+// Count returns how many levels must approve: 0, 1 or 2.
+func (ls approvalLevels) Count() int {
 	n := 0
 	for _, rooms := range ls {
 		if len(rooms) > 0 {
@@ -108,4 +108,13 @@ func (ls approvalLevels) count() int {
 		}
 	}
 	return n
+}
+
+// Complete returns the plan with the users who are asked at each level.
+func (k *Roster) Complete(plan ApprovalPlan) ApprovalPlan {
+	for i := range plan.Deciders {
+		plan.Deciders[i] = k.deciders(plan.levels, i+1)
+	}
+	plan.Others = k.others(plan.levels)
+	return plan
 }

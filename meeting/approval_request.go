@@ -116,14 +116,14 @@ func (m *Meeting) RequestedRooms() []int64 {
 	return m.RoomIDs
 }
 
-// requestedWith reports whether one mail requests both: dates of a series that were requested
+// RequestedWith reports whether one mail requests both: dates of a series that were requested
 // together, in the same rooms.
-func (m *Meeting) requestedWith(o *Meeting) bool {
+func (m *Meeting) RequestedWith(o *Meeting) bool {
 	return m.Request != nil && o.Request != nil && m.Request.RequestedAt.Equal(o.Request.RequestedAt) && slices.Equal(m.RequestedRooms(), o.RequestedRooms())
 }
 
-// about reports whether the decision is on the request made at an instant for these rooms.
-func (v *Decision) about(requestedAt time.Time, rooms []int64) bool {
+// About reports whether the decision is on the request made at an instant for these rooms.
+func (v *Decision) About(requestedAt time.Time, rooms []int64) bool {
 	return v.RequestedAt.Equal(requestedAt) && (v.RoomIDs == nil || rooms == nil || slices.Equal(v.RoomIDs, rooms))
 }
 
@@ -137,7 +137,7 @@ func (m *Meeting) requestApproval(plan ApprovalPlan, c *PendingChange, by Actor,
 	m.Approval.OnTimeout = plan.Outcome()
 	m.Approval.Requested++
 	r := &Request{
-		Number: m.Approval.Requested, First: m.Approval.Requested, Level: firstLevel,
+		Number: m.Approval.Requested, First: m.Approval.Requested, Level: FirstLevel,
 		RequestedAt: at, Deadline: plan.Deadline(start, at), Notified: []int64{}, Change: c,
 	}
 	m.Request = r
@@ -151,7 +151,7 @@ func (m *Meeting) requestApproval(plan ApprovalPlan, c *PendingChange, by Actor,
 		r.RemindAt = remind
 	}
 	r.escalateAfter(plan.escalateAfter())
-	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[r.Level-1], by, at)
+	m.NotifyDeciders(NoticeApprovalRequest, plan.Deciders[r.Level-1], by, at)
 }
 
 // escalateAfter sets the time of escalation, if it is before the deadline.
@@ -164,7 +164,7 @@ func (r *Request) escalateAfter(d time.Duration) {
 
 // requestNextLevel asks the next level, by the same deadline.
 func (m *Meeting) requestNextLevel(plan ApprovalPlan, level int, comment string, by Actor, at time.Time) {
-	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
+	m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: comment,
 		Changes: map[string]Change{"approval.level": {From: m.Request.Level, To: level}}})
 	m.UpdatedAt = at
 	m.Approval.Requested++
@@ -172,7 +172,7 @@ func (m *Meeting) requestNextLevel(plan ApprovalPlan, level int, comment string,
 	r.Number, r.Level, r.RequestedAt, r.EscalatedAt, r.Notified = m.Approval.Requested, level, at, time.Time{}, []int64{}
 	r.escalateAfter(plan.escalateAfter())
 	m.Request = &r
-	m.notifyDeciders(NoticeApprovalRequest, plan.Deciders[level-1], by, at)
+	m.NotifyDeciders(NoticeApprovalRequest, plan.Deciders[level-1], by, at)
 }
 
 // conclude ends the request. people are the users whom the actor represented.
@@ -198,8 +198,8 @@ func (m *Meeting) withdraw(reason string, by Actor, at time.Time) {
 func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor, at time.Time) {
 	before := *m
 	m.Slot, m.Timezone = c.Slot, c.Timezone
-	m.RoomIDs, m.RoomNames = ids(rooms), names(rooms)
-	m.noteClocks(&before)
+	m.RoomIDs, m.RoomNames = RoomIDs(rooms), RoomNames(rooms)
+	m.NoteClocks(&before)
 	m.requestResponses(before.Slot, by, at)
 	m.CheckIn = checkInWindow(m.Slot, rooms)
 	if !before.Slot.Start.Equal(m.Slot.Start) {
@@ -207,8 +207,8 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	}
 	m.occupy(rooms, &before)
 	changes := decidedFor(map[string]Change{"pending_change": {From: c.summary()}}, m.Approval.Decision.For)
-	before.placement(m, changes)
-	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
+	before.ComparePlacement(m, changes)
+	m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: changes, Reason: reason})
 	m.notifyDecision(Confirmed, m.Approval.Reason, m.Approval.Comment, nil, by, at)
 	m.notifyAttendees(NoticeChange, m.Attendees, by, at)
 	if m.Organizer.CalendarMails {
@@ -216,8 +216,8 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	}
 }
 
-// placement records the differences between two times and places.
-func (m *Meeting) placement(other *Meeting, changes map[string]Change) {
+// ComparePlacement records the differences between two times and places.
+func (m *Meeting) ComparePlacement(other *Meeting, changes map[string]Change) {
 	if !m.Slot.Start.Equal(other.Slot.Start) {
 		changes["start"] = Change{From: m.Slot.Start.UTC(), To: other.Slot.Start.UTC()}
 	}
@@ -248,13 +248,13 @@ func (c *PendingChange) same(o *PendingChange) bool {
 	return c != nil && c.Slot.Start.Equal(o.Slot.Start) && c.Slot.End.Equal(o.Slot.End) && slices.Equal(c.RoomIDs, o.RoomIDs)
 }
 
-// occupancies that the meeting will have.
-func (c *PendingChange) occupancies(rooms []*Room) []Occupancy {
-	return (&Meeting{Slot: c.Slot}).occupancies(rooms)
+// Occupancies that the meeting will have.
+func (c *PendingChange) Occupancies(rooms []*Room) []Occupancy {
+	return (&Meeting{Slot: c.Slot}).Occupancies(rooms)
 }
 
-// beyond returns occupancies without the parts that others cover.
-func beyond(needs, has []Occupancy) []Occupancy {
+// Uncovered returns occupancies without the parts that others cover.
+func Uncovered(needs, has []Occupancy) []Occupancy {
 	var rest []Occupancy
 	for _, n := range needs {
 		left := []clock.Slot{n.Slot}
@@ -293,7 +293,7 @@ func (m *Meeting) Remind(deciders []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	r.RemindAt = time.Time{}
 	m.Request = &r
-	m.notifyDeciders(NoticeApprovalReminder, deciders, by, at)
+	m.NotifyDeciders(NoticeApprovalReminder, deciders, by, at)
 }
 
 // Escalate asks other deciders in addition, because those already asked are slow to respond. It
@@ -310,15 +310,15 @@ func (m *Meeting) Escalate(others, asked []Decider, by Actor, at time.Time) {
 	for i, d := range others {
 		to[i] = d.Name
 	}
-	m.record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: "escalated", Changes: map[string]Change{
+	m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Reason: "escalated", Changes: map[string]Change{
 		"approval.escalated_at": {To: at}, "approval.escalated_to": {To: strings.Join(to, ", ")},
 	}})
-	m.notifyDeciders(NoticeEscalation, others, by, at)
+	m.NotifyDeciders(NoticeEscalation, others, by, at)
 }
 
-// newApprovers returns users who became approvers after the request was made, and were not asked
+// NewApprovers returns users who became approvers after the request was made, and were not asked
 // yet.
-func (r *Request) newApprovers(plan ApprovalPlan) []Decider {
+func (r *Request) NewApprovers(plan ApprovalPlan) []Decider {
 	asked := plan.Deciders[r.Level-1]
 	if !r.EscalatedAt.IsZero() {
 		asked = sameDeciders(append(slices.Clip(asked), plan.Others...))
@@ -331,4 +331,13 @@ func (r *Request) undecided(ds []Decider) []Decider {
 	return slices.DeleteFunc(slices.Clone(ds), func(d Decider) bool {
 		return len(d.RoomIDs) > 0 && !slices.ContainsFunc(d.RoomIDs, func(id int64) bool { return !r.agreedTo(id, r.Level) })
 	})
+}
+
+// DecidedWith reports whether both meetings wait for the same decision, or got the same one.
+func (m *Meeting) DecidedWith(o *Meeting) bool {
+	if m.Request != nil || o.Request != nil {
+		return m.RequestedWith(o)
+	}
+	a, b := m.Approval.Decision, o.Approval.Decision
+	return a != nil && b != nil && a.Result == b.Result && a.At.Equal(b.At) && a.About(b.RequestedAt, b.RoomIDs)
 }

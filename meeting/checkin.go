@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"strings"
 	"time"
 
 	"punctual/meeting/clock"
@@ -55,13 +56,13 @@ func (w CheckInWindow) Equal(o CheckInWindow) bool {
 // missed reports whether check-in has closed without a check-in. A meeting whose end was moved
 // before that deadline ends like others.
 func (m *Meeting) missed(at time.Time) bool {
-	return m.awaited() && !at.Before(m.CheckIn.Until) && m.CheckIn.Until.Before(m.Slot.End)
+	return m.AwaitsCheckIn() && !at.Before(m.CheckIn.Until) && m.CheckIn.Until.Before(m.Slot.End)
 }
 
 // MayCheckIn reports whether the actor may check in to the meeting: its participants, approvers of
 // its rooms, admins.
 func (a Actor) MayCheckIn(m *Meeting, rooms []*Room) bool {
-	return a.MayEdit(m) || a.attends(m) || a.MayReject(rooms)
+	return a.MayEdit(m) || a.Attends(m) || a.MayReject(rooms)
 }
 
 // MayRelease reports whether the actor may release rooms that others booked: their approvers and
@@ -70,14 +71,14 @@ func (a Actor) MayRelease(rooms []*Room) bool { return a.MayReject(rooms) }
 
 // Arrive checks in to the meeting and reports whether it was the first check-in.
 func (m *Meeting) Arrive(by Actor, at time.Time) (first bool, err error) {
-	if err := m.underway("check in", at); err != nil {
+	if err := m.Underway("check in", at); err != nil {
 		return false, err
 	}
 	if !m.CheckedInAt.IsZero() {
 		return false, nil
 	}
 	m.CheckedInAt, m.UpdatedAt = at, at
-	m.record(Entry{At: at, Action: ActionCheckedIn, Actor: by, Changes: map[string]Change{"checked_in_at": {To: at}}})
+	m.Record(Entry{At: at, Action: ActionCheckedIn, Actor: by, Changes: map[string]Change{"checked_in_at": {To: at}}})
 	return true, nil
 }
 
@@ -90,14 +91,14 @@ func (m *Meeting) Finish(rooms []*Room, by Actor, at time.Time) error {
 	m.begun(at)
 	m.Status, m.EndedAt, m.UpdatedAt = Ended, at, at
 	m.vacate(rooms, at)
-	m.record(Entry{At: at, Action: ActionEnded, Actor: by, Changes: turned(InProgress, Ended, nil)})
+	m.Record(Entry{At: at, Action: ActionEnded, Actor: by, Changes: turned(InProgress, Ended, nil)})
 	return nil
 }
 
 // Release releases the rooms because nobody is there, and notifies the organizer. It returns a
 // [*StateError] unless the meeting is confirmed or in progress, and before check-in opens.
 func (m *Meeting) Release(reason string, by Actor, at time.Time) error {
-	if err := m.underway("release", at); err != nil {
+	if err := m.Underway("release", at); err != nil {
 		return err
 	}
 	m.release(reason, 0, nil, by, at)
@@ -120,18 +121,18 @@ func (m *Meeting) release(reason string, inRow int, also []Person, by Actor, at 
 	changes := turned(m.Status, Released, m.Request.givenUp())
 	m.withdraw("released", by, at)
 	m.Status, m.EndedAt, m.UpdatedAt = Released, at, at
-	m.record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
+	m.Record(Entry{At: at, Action: ActionReleased, Actor: by, Changes: changes, Reason: reason})
 	m.Occupied = nil
 	if !at.Before(m.Slot.End) {
 		return // only buffers are left to release
 	}
-	f := m.facts(by)
+	f := m.Facts(by)
 	f.Reason, f.NoShows = reason, inRow
 	m.notify(Notice{Kind: NoticeReleased, Channel: Email, Due: at, Facts: f}, append([]Person{m.Organizer}, also...), by)
 }
 
-// underway returns nil while a meeting takes place or its check-in is open.
-func (m *Meeting) underway(action string, at time.Time) error {
+// Underway returns nil while a meeting takes place or its check-in is open.
+func (m *Meeting) Underway(action string, at time.Time) error {
 	s := m.EffectiveStatus(at)
 	switch {
 	case s == InProgress:
@@ -157,7 +158,7 @@ func (m *Meeting) CheckInOpens() time.Time {
 func (m *Meeting) begun(at time.Time) {
 	if m.Status == Confirmed {
 		m.Status, m.StartedAt = InProgress, at
-		m.record(Entry{At: at, Action: ActionStarted, Actor: Timer(JobStart), Changes: turned(Confirmed, InProgress, nil)})
+		m.Record(Entry{At: at, Action: ActionStarted, Actor: Timer(JobStart), Changes: turned(Confirmed, InProgress, nil)})
 	}
 }
 
@@ -177,4 +178,20 @@ func (m *Meeting) vacate(rooms []*Room, at time.Time) {
 		}
 	}
 	m.Occupied = held
+}
+
+// Participant returns the participant with this address.
+func (m *Meeting) Participant(email string) (Person, bool) {
+	if email == "" {
+		return Person{}, false
+	}
+	if strings.EqualFold(m.Organizer.Email, email) {
+		return m.Organizer, true
+	}
+	for _, a := range m.Attendees {
+		if strings.EqualFold(a.Email, email) {
+			return a.Person, true
+		}
+	}
+	return Person{}, false
 }

@@ -9,9 +9,9 @@ import (
 // have forgotten that it holds a room.
 const FlaggedAfter = 3
 
-// noShowsInRow counts the consecutive no-shows among the latest dates of a series that begin before
+// NoShowsInRow counts the consecutive no-shows among the latest dates of a series that begin before
 // an instant. It ignores canceled dates and dates whose check-in is still open.
-func noShowsInRow(ms []*Meeting, before time.Time) int {
+func NoShowsInRow(ms []*Meeting, before time.Time) int {
 	n := 0
 	for _, m := range slices.Backward(ms) {
 		if !m.Slot.Start.Before(before) {
@@ -20,12 +20,12 @@ func noShowsInRow(ms []*Meeting, before time.Time) int {
 		switch status := m.EffectiveStatus(before); {
 		case status == Released:
 			n++
-		case status == Ended, status == InProgress && !m.awaited():
+		case status == Ended, status == InProgress && !m.AwaitsCheckIn():
 			return n
 		}
 	}
 	return n
 }
 
-// awaited reports whether a required check-in is missing.
-func (m *Meeting) awaited() bool { return m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() }
+// AwaitsCheckIn reports whether a required check-in is missing.
+func (m *Meeting) AwaitsCheckIn() bool { return m.CheckedInAt.IsZero() && !m.CheckIn.Until.IsZero() }

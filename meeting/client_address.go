@@ -1,6 +1,8 @@
 package meeting
 
-import "context"
+import (
+	"context"
+)
 
 type clientKey struct{}
 

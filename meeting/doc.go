@@ -1,6 +1,6 @@
-// Package meeting is the domain of punctual: rooms, the meetings booked in them, and the rules for
-// both. It is plain Go. It knows no SQL and no HTTP. It knows the format of queue messages, but
-// not the queue.
+// Package meeting holds the types of punctual's domain, rooms and the meetings booked in them, and
+// the rules by which they change. It is plain Go: it knows no SQL, no HTTP and no settings. It knows
+// the format of queue messages, but not the queue.
 //
 // # Terms
 //
@@ -42,7 +42,7 @@
 //	see a meeting                all users; a private one is "Busy", without names, to all but
 //	                             its participants, the approvers of its rooms and admins
 //	book                         all users
-//	book for somebody else       admins, and approvers of all its rooms; see [OrganizerRef]
+//	book for somebody else       admins, and approvers of all its rooms; see [Actor.MayBookFor]
 //	change, cancel               its organizer and admins
 //	approve                      an approver of all its rooms that need approval, level by
 //	                             level, and admins
@@ -59,10 +59,9 @@
 //
 // Rules are pure functions and methods. Those of a room alone are in package policy. A method that
 // changes a meeting records the change as history and as notices. The store writes both with the
-// meeting, in one transaction. [Service] implements the use cases: it loads what a change refers
-// to, runs the rule inside the [Store]'s update, and notifies the queue after the commit.
+// meeting, in one transaction.
 //
-// Use cases that only read are packages above this one: finding, report, forecast and feed. Package
-// jobs handles what becomes due, package httpapi is the REST resource, package gormstore the
-// database.
+// Package booking implements the use cases. Those that only read are packages of their own: finding,
+// report, forecast and feed. Package jobs handles what becomes due, package httpapi is the REST
+// resource, package gormstore the database.
 package meeting

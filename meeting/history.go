@@ -44,9 +44,9 @@ type Change struct {
 // openChanges are the fields of a private meeting that everyone may see.
 var openChanges = []string{"status", "visibility", "start", "end", "room_ids", "checked_in_at", "check_in.opens_at", "check_in.until"}
 
-// veiled returns the entry for users who saw the meeting as "Busy" then: its action, and the actor
+// Veiled returns the entry for users who saw the meeting as "Busy" then: its action, and the actor
 // only if it was a timer. It leaves out names, comments and changes of hidden fields.
-func (e Entry) veiled() Entry {
+func (e Entry) Veiled() Entry {
 	changes := map[string]Change{}
 	for _, field := range openChanges {
 		if c, ok := e.Changes[field]; ok {
@@ -125,7 +125,7 @@ type Notice struct {
 	Facts     Facts
 
 	about    *Meeting // for a notice of a series: the meeting that it is filed under
-	single   bool     // it is about the meeting as it was before it became a date of a series
+	Single   bool     // it is about the meeting as it was before it became a date of a series
 	occasion string   // distinguishes notices of this kind about one meeting; part of DedupeKey
 }
 
@@ -229,8 +229,8 @@ type Contact struct {
 	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }
 
-// record adds a history entry, which the next save writes.
-func (m *Meeting) record(e Entry) { m.history = append(m.history, e) }
+// Record adds a history entry, which the next save writes.
+func (m *Meeting) Record(e Entry) { m.History = append(m.History, e) }
 
 // reminderTexts are reminders as history shows them: "15m before start by email, sms".
 func reminderTexts(rs []Reminder) []string {

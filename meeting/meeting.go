@@ -83,18 +83,21 @@ type Meeting struct {
 	CheckIn                         CheckInWindow
 	CheckedInAt, StartedAt, EndedAt time.Time // zero: has not happened
 
+	// Undoable says until when the change that was just made can be undone; nil: it cannot. A store that
+	// updates the meeting keeps what the change replaced.
+	Undoable *Undoable `json:"-"`
+
 	ScheduleVersion int64 // raised by the database with every change of time, room or cancellation
 	Version         int64 // raised with every change; the ETag
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 
-	bookedBy  string // name of the user who books it now for somebody else; empty: the organizer does
-	history   []Entry
-	notices   []Notice
+	bookedBy  string         // name of the user who books it now for somebody else; empty: the organizer does
+	History   []Entry        `json:"-"` // recorded since it was read; see TakeHistory
+	Notices   []Notice       `json:"-"` // recorded since it was read; see TakeNotices
 	checked   []checkedRoom  // see CheckedClosures
 	claims    []policy.Claim // see Claims
 	requested []Occupancy    // see Asked
-	undoable  *Undoable      // see Undoable
 }
 
 // Claims returns the quotas that the meeting uses more of since it was read. A store that saves the
@@ -145,16 +148,16 @@ func (p Person) Address(c Channel) string {
 	}
 }
 
-// key identifies a person: by email address, or by phone number if they have none.
-func (p Person) key() string {
+// Key identifies a person: by email address, or by phone number if they have none.
+func (p Person) Key() string {
 	if p.Email == "" {
 		return p.Phone
 	}
 	return strings.ToLower(p.Email)
 }
 
-// label names the person to everyone who sees the meeting, without a phone number.
-func (p Person) label() string {
+// Label names the person to everyone who sees the meeting, without a phone number.
+func (p Person) Label() string {
 	if p.Email == "" {
 		return cmp.Or(p.Name, "Guest")
 	}
@@ -210,14 +213,15 @@ type Approval struct {
 	Decision  *Decision   // on the last request that ended; nil: none
 }
 
-// clone returns a copy without history and notices. Changes of the copy leave m as it is.
-func (m *Meeting) clone() *Meeting {
+// Clone returns a copy without what a store writes besides the meeting: history, notices, and what
+// is checked when it is saved. Changes of the copy leave m as it is.
+func (m *Meeting) Clone() *Meeting {
 	c := *m
 	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)
 	c.Attendees, c.Reminders, c.Custom = slices.Clone(m.Attendees), slices.Clone(m.Reminders), slices.Clone(m.Custom)
 	c.Approval.Agreed = slices.Clone(m.Approval.Agreed)
 	c.Request = m.Request.clone()
-	c.history, c.notices = nil, nil
+	c.History, c.Notices, c.checked, c.claims, c.requested = nil, nil, nil, nil, nil
 	return &c
 }
 
@@ -226,37 +230,37 @@ func (m *Meeting) clone() *Meeting {
 func (m *Meeting) Untouched(before *Meeting) bool {
 	a, b := *m, *before
 	for _, c := range []*Meeting{&a, &b} {
-		c.Request, c.notices, c.history = nil, nil, nil
+		c.Request, c.Notices, c.History = nil, nil, nil
 	}
-	return len(m.history) == 0 && reflect.DeepEqual(a, b)
+	return len(m.History) == 0 && reflect.DeepEqual(a, b)
 }
 
 // RaisesSequence reports whether a notice changes a date of a series in calendars, so that the
 // store must raise [Series.Sequence].
 func (m *Meeting) RaisesSequence() bool {
-	return m.SeriesID != 0 && slices.ContainsFunc(m.notices, Notice.forCalendars)
+	return m.SeriesID != 0 && slices.ContainsFunc(m.Notices, Notice.forCalendars)
 }
 
 // TakeHistory returns and clears the history entries recorded since the last call.
-func (m *Meeting) TakeHistory() []Entry { h := m.history; m.history = nil; return h }
+func (m *Meeting) TakeHistory() []Entry { h := m.History; m.History = nil; return h }
 
 // TakeNotices returns and clears the notices recorded since the last call, with the meeting's ID. A
 // store calls it once the meeting has an ID, and sets the notices' own IDs in the returned slice.
 // TakeHistory and TakeNotices may be called on a copy of the meeting, to keep their results for a
 // retry.
 func (m *Meeting) TakeNotices() []Notice {
-	for i := range m.notices {
-		m.notices[i].complete(m.ID)
-		if !m.notices[i].single {
-			m.notices[i].Facts.of(m)
+	for i := range m.Notices {
+		m.Notices[i].complete(m.ID)
+		if !m.Notices[i].Single {
+			m.Notices[i].Facts.SetOccurrence(m)
 		}
-		m.notices[i].Facts.ScheduleVersion, m.notices[i].Facts.ReplyDomain = m.ScheduleVersion, m.ReplyDomain
-		if f := &m.notices[i].Facts; f.SeriesID != 0 {
+		m.Notices[i].Facts.ScheduleVersion, m.Notices[i].Facts.ReplyDomain = m.ScheduleVersion, m.ReplyDomain
+		if f := &m.Notices[i].Facts; f.SeriesID != 0 {
 			f.Sequence = m.SeriesSequence
 		}
 	}
-	n := m.notices
-	m.notices = nil
+	n := m.Notices
+	m.Notices = nil
 	return n
 }
 
@@ -275,9 +279,9 @@ func (m *Meeting) CheckedClosures(roomID int64) (closures int64, ok bool) {
 	return 0, false
 }
 
-// claims returns a person's use of quotas by a slot of the rooms. held is the meeting as it is, or
+// QuotaClaims returns a person's use of quotas by a slot of the rooms. held is the meeting as it is, or
 // nil if it is new.
-func claims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []policy.Claim {
+func QuotaClaims(userID int64, rooms []*Room, slot clock.Slot, held *Meeting) []policy.Claim {
 	of := make([]*policy.Room, len(rooms))
 	for i, r := range rooms {
 		of[i] = &r.Room
@@ -311,4 +315,4 @@ const (
 // Answers reports whether the response is one that an attendee can give.
 func (r Response) Answers() bool { return r == Accepted || r == Declined || r == Tentative }
 
-func (a Attendee) sameAddress(b Attendee) bool { return a.key() == b.key() }
+func (a Attendee) SameAddress(b Attendee) bool { return a.Key() == b.Key() }

@@ -10,21 +10,21 @@ import (
 // notify records one notice for each address of the people on the channel, without the actor who
 // caused it.
 func (m *Meeting) notify(n Notice, to []Person, by Actor) {
-	if m.Foreign != "" && !n.asks() { // the organizer's calendar program notifies people
+	if m.Foreign != "" && !n.AsksForDecision() { // the organizer's calendar program notifies people
 		return
 	}
 	if n.occasion == "" {
-		n.occasion = strconv.FormatInt(m.revision(), 10)
+		n.occasion = strconv.FormatInt(m.Revision(), 10)
 	}
-	m.notices = append(m.notices, addressed(n, to, by)...)
+	m.Notices = append(m.Notices, addressed(n, to, by)...)
 }
 
-// inviting are people who are invited, and the organizer if the mails of the meeting go to their calendar.
-func inviting(organizer Person, as []Attendee) []Person {
+// InvitationRecipients are people who are invited, and the organizer if the mails of the meeting go to their calendar.
+func InvitationRecipients(organizer Person, as []Attendee) []Person {
 	if !organizer.CalendarMails {
-		return persons(as)
+		return Persons(as)
 	}
-	return append(persons(as), organizer)
+	return append(Persons(as), organizer)
 }
 
 // addressed makes a copy of the notice for each address. The actor who caused it gets none, unless it is for
@@ -59,8 +59,8 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 // notifyAttendees notifies attendees by mail. The notice expires with the meeting.
 func (m *Meeting) notifyAttendees(kind NoticeKind, who []Attendee, by Actor, at time.Time) {
 	m.notify(Notice{
-		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
-	}, persons(who), by)
+		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.Facts(by),
+	}, Persons(who), by)
 }
 
 // notifyConfirmed invites the attendees, and sends the meeting to the organizer's calendar if they want it.
@@ -74,32 +74,32 @@ func (m *Meeting) notifyConfirmed(by Actor, at time.Time) {
 // notifyOrganizer notifies the organizer by mail of other people's actions.
 func (m *Meeting) notifyOrganizer(kind NoticeKind, by Actor, at time.Time) {
 	m.notify(Notice{
-		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.facts(by),
+		Kind: kind, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.Facts(by),
 	}, []Person{m.Organizer}, by)
 }
 
 // notifyDecision notifies the organizer of the decision. move is the rejected move, if there was one.
 // The notice never expires, because a rejection at the start itself must also be sent.
 func (m *Meeting) notifyDecision(decision Status, reason, comment string, move *PendingChange, by Actor, at time.Time) {
-	f := m.facts(by)
+	f := m.Facts(by)
 	f.Decision, f.Comment, f.Reason, f.Move = decision, comment, reason, move.placement()
 	f.ByFor = representedNames(m.Approval.Decision.For)
 	m.notify(Notice{Kind: NoticeDecision, Channel: Email, Due: at, Facts: f}, []Person{m.Organizer}, by)
 }
 
-// notifyDeciders notifies the deciders whose rooms are not approved yet, until the deadline, once
+// NotifyDeciders notifies the deciders whose rooms are not approved yet, until the deadline, once
 // for each request and level.
-func (m *Meeting) notifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
+func (m *Meeting) NotifyDeciders(kind NoticeKind, deciders []Decider, by Actor, at time.Time) {
 	r := *m.Request
 	m.Request = &r
-	f := m.facts(by)
+	f := m.Facts(by)
 	f.Deadline, f.Move = new(r.Deadline), r.Change.placement()
 	var agreed []string
 	for _, a := range r.Agreed {
 		agreed = append(agreed, a.Name)
 	}
 	for _, d := range r.undecided(deciders) {
-		r.Notified = union(r.Notified, []int64{d.UserID})
+		r.Notified = Union(r.Notified, []int64{d.UserID})
 		f.Request = &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout, Agreed: agreed, For: d.For}
 		m.notify(Notice{
 			Kind: kind, Channel: Email, Due: at, Expires: r.Deadline, Facts: f, occasion: "request-" + strconv.FormatInt(r.Number, 10),
@@ -115,8 +115,8 @@ func (c *PendingChange) placement() *Placement {
 	return &Placement{Start: c.Slot.Start, End: c.Slot.End, Rooms: slices.Clone(c.RoomNames)}
 }
 
-// facts returns the facts about the meeting as it is now.
-func (m *Meeting) facts(by Actor) Facts {
+// Facts returns the facts about the meeting as it is now.
+func (m *Meeting) Facts(by Actor) Facts {
 	f := Facts{
 		MeetingID:   m.ID,
 		Title:       m.Title,
@@ -126,7 +126,7 @@ func (m *Meeting) facts(by Actor) Facts {
 		Timezone:    m.Timezone,
 		Rooms:       slices.Clone(m.RoomNames),
 		Organizer:   Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
-		Sequence:    m.revision(),
+		Sequence:    m.Revision(),
 		BookedBy:    m.bookedBy,
 		Fields:      mailed(m.Custom),
 	}
@@ -142,7 +142,7 @@ func contacts(as []Attendee) []Contact {
 	for _, a := range as {
 		c := Contact{Name: a.Name, Email: a.Email, Response: a.Response}
 		if a.Email == "" {
-			c.Name = a.label()
+			c.Name = a.Label()
 		}
 		cs = append(cs, c)
 	}
@@ -154,10 +154,10 @@ func (n Notice) forCalendars() bool {
 	return n.Kind == NoticeInvitation || n.Kind == NoticeChange || n.Kind == NoticeCancellation
 }
 
-// revision returns the meeting's Version after the current change is saved.
-func (m *Meeting) revision() int64 { return m.Version + 1 }
+// Revision returns the meeting's Version after the current change is saved.
+func (m *Meeting) Revision() int64 { return m.Version + 1 }
 
-func persons(as []Attendee) []Person {
+func Persons(as []Attendee) []Person {
 	ps := make([]Person, len(as))
 	for i, a := range as {
 		ps[i] = a.Person
@@ -175,3 +175,16 @@ func (n *Notice) complete(id ID) {
 
 // address of the recipient on the notice's channel.
 func (n *Notice) address() string { return n.To.Address(n.Channel) }
+
+// notifyHandover invites the new organizer, and notifies the former one of the change. If the
+// meeting is pending, the decision is sent to the new organizer.
+func (m *Meeting) notifyHandover(before *Meeting, by Actor, at time.Time) {
+	if m.Status == Pending || by.Leaving {
+		return
+	}
+	n := Notice{Kind: NoticeInvitation, Channel: Email, Due: at, Expires: m.Slot.End, Facts: m.Facts(by)}
+	n.Facts.Handover = true
+	m.notify(n, []Person{m.Organizer}, by)
+	n.Kind, n.Facts.Handover = NoticeChange, false
+	m.notify(n, []Person{before.Organizer}, by)
+}

@@ -41,50 +41,50 @@ const (
 	shownDates = 6
 )
 
-// notifyBooked invites people to a new series, or requests its approval: one notice per person for
+// NotifyBooked invites people to a new series, or requests its approval: one notice per person for
 // all dates.
-func (s *Series) notifyBooked(ms []*Meeting, by Actor, at time.Time) {
-	confirmed, pending := byState(ms)
+func (s *Series) NotifyBooked(ms []*Meeting, by Actor, at time.Time) {
+	confirmed, pending := ConfirmedAndPending(ms)
 	if len(confirmed) > 0 {
-		to := inviting(s.Organizer, s.Attendees)
-		if s.bookedBy != "" {
+		to := InvitationRecipients(s.Organizer, s.Attendees)
+		if s.BookedBy != "" {
 			to = append(to, s.Organizer)
 		}
-		s.notify(seriesNotice{kind: NoticeInvitation, dates: confirmed, calendar: confirmed}, to, by, at)
+		s.Notify(SeriesNotice{Kind: NoticeInvitation, Dates: confirmed, Calendar: confirmed}, to, by, at)
 	}
-	s.askTogether(pending, by)
+	s.AskTogether(pending, by)
 }
 
-// askTogether makes the request notice for one of the meetings cover all that were requested with
+// AskTogether makes the request notice for one of the meetings cover all that were requested with
 // it.
-func (s *Series) askTogether(ms []*Meeting, by Actor) {
+func (s *Series) AskTogether(ms []*Meeting, by Actor) {
 	for _, one := range requestsOf(ms) {
 		if len(one) < 2 {
 			continue
 		}
-		dates := s.facts(one, by).Series
+		dates := s.Facts(one, by).Series
 		for _, m := range one {
-			m.askFor(dates)
+			m.AskFor(dates)
 		}
 	}
 }
 
-// askFor makes the request notice for the meeting cover these dates of its series.
-func (m *Meeting) askFor(dates *SeriesFacts) {
-	for i := range m.notices {
-		if n := &m.notices[i]; n.asks() {
+// AskFor makes the request notice for the meeting cover these dates of its series.
+func (m *Meeting) AskFor(dates *SeriesFacts) {
+	for i := range m.Notices {
+		if n := &m.Notices[i]; n.AsksForDecision() {
 			n.Facts.Series = dates
 		}
 	}
 }
 
-// asks reports whether the notice asks its reader for a decision.
-func (n Notice) asks() bool {
+// AsksForDecision reports whether the notice asks its reader for a decision.
+func (n Notice) AsksForDecision() bool {
 	return n.Kind == NoticeApprovalRequest || n.Kind == NoticeApprovalReminder || n.Kind == NoticeEscalation
 }
 
-// byState separates confirmed from pending meetings.
-func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
+// ConfirmedAndPending separates confirmed from pending meetings.
+func ConfirmedAndPending(ms []*Meeting) (confirmed, pending []*Meeting) {
 	for _, m := range ms {
 		switch m.Status {
 		case Pending:
@@ -96,69 +96,69 @@ func byState(ms []*Meeting) (confirmed, pending []*Meeting) {
 	return confirmed, pending
 }
 
-// A seriesNotice is a notice about dates of a series.
-type seriesNotice struct {
-	kind     NoticeKind
-	dates    []*Meeting // that the notice covers, at least one
-	calendar []*Meeting // all dates that readers' calendars should show; empty: it changes no calendar
-	expires  time.Time  // zero: when the last of the dates is over
-	each     bool       // the calendar lists each date, even those that follow the rule
-	more     func(*Facts)
+// A SeriesNotice is a notice about dates of a series.
+type SeriesNotice struct {
+	Kind     NoticeKind
+	Dates    []*Meeting // that the notice covers, at least one
+	Calendar []*Meeting // all dates that readers' calendars should show; empty: it changes no calendar
+	Expires  time.Time  // zero: when the last of the dates is over
+	Each     bool       // the calendar lists each date, even those that follow the rule
+	More     func(*Facts)
 }
 
-// notify records a notice for each person who is invited to at least one of its dates. The notice
+// Notify records a notice for each person who is invited to at least one of its dates. The notice
 // covers the dates that the person is invited to, and is stored with the first. A change that leaves
 // nothing in a person's calendar is a cancellation for them.
-func (s *Series) notify(t seriesNotice, to []Person, by Actor, at time.Time) {
-	if len(t.dates) == 0 || s.Foreign != "" { // the organizer's calendar program notifies people
+func (s *Series) Notify(t SeriesNotice, to []Person, by Actor, at time.Time) {
+	if len(t.Dates) == 0 || s.Foreign != "" { // the organizer's calendar program notifies people
 		return
 	}
 	var all []Person
 	for _, p := range to {
-		mine := t.of(s, p)
+		mine := t.For(s, p)
 		switch {
-		case len(mine.dates) == len(t.dates) && len(mine.calendar) == len(t.calendar):
+		case len(mine.Dates) == len(t.Dates) && len(mine.Calendar) == len(t.Calendar):
 			all = append(all, p)
-		case len(mine.dates) > 0:
-			s.record(mine, []Person{p}, by, at)
+		case len(mine.Dates) > 0:
+			s.Record(mine, []Person{p}, by, at)
 		}
 	}
-	s.record(t, all, by, at)
+	s.Record(t, all, by, at)
 }
 
-// of returns the notice for a person, who may not be invited to every date.
-func (t seriesNotice) of(s *Series, p Person) seriesNotice {
+// For returns the notice for a person, who may not be invited to every date.
+func (t SeriesNotice) For(s *Series, p Person) SeriesNotice {
 	comes := func(m *Meeting) bool {
-		return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(m.Attendees, Attendee{Person: p}.sameAddress)
+		return strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(m.Attendees, Attendee{Person: p}.SameAddress)
 	}
 	stays := func(m *Meeting) bool { return !comes(m) }
-	t.dates, t.calendar = slices.DeleteFunc(slices.Clone(t.dates), stays), slices.DeleteFunc(slices.Clone(t.calendar), stays)
+	t.Dates, t.Calendar = slices.DeleteFunc(slices.Clone(t.Dates), stays), slices.DeleteFunc(slices.Clone(t.Calendar), stays)
 	return t
 }
 
-func (s *Series) record(t seriesNotice, to []Person, by Actor, at time.Time) {
+func (s *Series) Record(t SeriesNotice, to []Person, by Actor, at time.Time) {
 	if len(to) == 0 {
 		return
 	}
-	dates := slices.SortedFunc(slices.Values(t.dates), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	f := s.facts(dates, by)
+	dates := slices.SortedFunc(slices.Values(t.Dates), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	f := s.Facts(dates, by)
 	switch {
-	case len(t.calendar) > 0:
-		s.fill(&f, t, at)
-	case t.kind == NoticeChange:
-		t.kind = NoticeCancellation
+	case len(t.Calendar) > 0:
+		s.Fill(&f, t, at)
+	case t.Kind == NoticeChange:
+		t.Kind = NoticeCancellation
 	}
-	if t.more != nil {
-		t.more(&f)
+	if t.More != nil {
+		t.More(&f)
 	}
-	expires := clock.Later(t.expires, dates[len(dates)-1].Slot.End)
+	expires := clock.Later(t.Expires, dates[len(dates)-1].Slot.End)
 	crowded := f.Series.listed() > maxListed
-	for _, n := range addressed(Notice{Kind: t.kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
+	for _, n := range addressed(Notice{Kind: t.Kind, Channel: Email, Due: at, Expires: expires, Facts: f}, to, by) {
 		n.about = dates[0]
 		if crowded {
 			n.Facts = f.listing(n.To)
 		}
-		s.notices = append(s.notices, n)
+		s.Notices = append(s.Notices, n)
 	}
 }
 
@@ -194,17 +194,17 @@ func (f Facts) listing(p Person) Facts {
 	return f
 }
 
-// facts returns the facts about dates of the series. Their meeting is the first date.
-func (s *Series) facts(dates []*Meeting, by Actor) Facts {
-	sample := s.sample()
-	sample.Attendees = responses(sample.Attendees, dates)
-	f := sample.facts(by)
+// Facts returns the facts about dates of the series. Their meeting is the first date.
+func (s *Series) Facts(dates []*Meeting, by Actor) Facts {
+	sample := s.Sample()
+	sample.Attendees = WithResponses(sample.Attendees, dates)
+	f := sample.Facts(by)
 	first := dates[0]
 	f.Start, f.End = first.Slot.Start, first.Slot.End
 	f.Rooms = nil
 	sameRooms := true
 	for _, m := range dates {
-		f.Rooms = union(f.Rooms, m.RoomNames)
+		f.Rooms = Union(f.Rooms, m.RoomNames)
 		sameRooms = sameRooms && slices.Equal(m.RoomNames, first.RoomNames)
 	}
 	f.Series = &SeriesFacts{
@@ -220,20 +220,20 @@ func (s *Series) facts(dates []*Meeting, by Actor) Facts {
 	return f
 }
 
-// fill adds the dates that a calendar needs besides the rule to show exactly the meetings of t. A
+// Fill adds the dates that a calendar needs besides the rule to show exactly the meetings of t. A
 // past meeting whose date the changed rule no longer has takes the place of an unused past date of
 // the rule, or is added.
-func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
+func (s *Series) Fill(facts *Facts, t SeriesNotice, at time.Time) {
 	f := facts.Series
-	s.nameWalls(t.calendar)
+	s.NameWalls(t.Calendar)
 	zone := clock.ZoneOrUTC(s.Timezone)
-	facts.Attendees = contacts(commonAnswers(s.Attendees, t.calendar))
-	differ := func(m *Meeting, d recurrence.Date) { s.differ(facts, m, d, t.each && slices.Contains(t.dates, m)) }
-	there := make(map[int64]*Meeting, len(t.calendar))
-	for _, m := range t.calendar {
-		there[m.wall(zone).Unix()] = m
+	facts.Attendees = contacts(commonAnswers(s.Attendees, t.Calendar))
+	differ := func(m *Meeting, d recurrence.Date) { s.differ(facts, m, d, t.Each && slices.Contains(t.Dates, m)) }
+	there := make(map[int64]*Meeting, len(t.Calendar))
+	for _, m := range t.Calendar {
+		there[m.Wall(zone).Unix()] = m
 	}
-	all := s.clone()
+	all := s.Clone()
 	all.ExDates = nil
 	var past []recurrence.Date // without a meeting
 	for _, d := range all.Dates() {
@@ -254,7 +254,7 @@ func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 		}
 	}
 	for _, m := range slices.SortedFunc(maps.Values(there), func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) }) {
-		d := s.Recurrence().Date(m.wall(zone))
+		d := s.Recurrence().Date(m.Wall(zone))
 		if len(past) > 0 && !m.Slot.Start.After(at) {
 			d, past = past[0], past[1:]
 		} else {
@@ -275,7 +275,7 @@ func (s *Series) fill(facts *Facts, t seriesNotice, at time.Time) {
 func (s *Series) differ(f *Facts, m *Meeting, d recurrence.Date, differs bool) {
 	o := Occurrence{OriginalStart: d.Slot.Start, Start: m.Slot.Start, End: m.Slot.End}
 	skipped := !clock.Wall(d.Slot.Start, clock.ZoneOrUTC(s.Timezone)).Equal(d.Wall)
-	differs = differs || skipped || !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.sample().Slot.Duration()
+	differs = differs || skipped || !m.Slot.Start.Equal(d.Slot.Start) || m.Slot.Duration() != s.Sample().Slot.Duration()
 	if m.Title != s.Title {
 		o.Title, differs = m.Title, true
 	}
@@ -303,16 +303,16 @@ func sameContacts(a, b []Contact) bool {
 	})
 }
 
-// occurrence returns the meeting as a date of its series.
-func (m *Meeting) occurrence() Occurrence {
+// Occurrence returns the meeting as a date of its series.
+func (m *Meeting) Occurrence() Occurrence {
 	return Occurrence{
 		OriginalStart: m.OriginalStart, Start: m.Slot.Start, End: m.Slot.End, Title: m.Title, Description: new(m.Description),
 		Rooms: slices.Clone(m.RoomNames), Attendees: append([]Contact{}, contacts(m.Attendees)...),
 	}
 }
 
-// of sets which date of a series the meeting is.
-func (f *Facts) of(m *Meeting) {
+// SetOccurrence sets which date of a series the meeting is.
+func (f *Facts) SetOccurrence(m *Meeting) {
 	if m.SeriesID != 0 && !m.OriginalStart.IsZero() {
 		f.SeriesID, f.SeriesFirst, f.OriginalStart = m.SeriesID, m.SeriesFirst, new(m.OriginalStart)
 	}
@@ -324,10 +324,10 @@ func (f *Facts) of(m *Meeting) {
 // FileNotices moves the notices to copies of the meetings that they are filed under, and copies the
 // list of the series. A store calls it on a copy of the series.
 func (s *Series) FileNotices(copies map[*Meeting]*Meeting) {
-	s.notices = slices.Clone(s.notices)
-	for i := range s.notices {
-		if m := copies[s.notices[i].about]; m != nil {
-			s.notices[i].about = m
+	s.Notices = slices.Clone(s.Notices)
+	for i := range s.Notices {
+		if m := copies[s.Notices[i].about]; m != nil {
+			s.Notices[i].about = m
 		}
 	}
 }
@@ -335,8 +335,8 @@ func (s *Series) FileNotices(copies map[*Meeting]*Meeting) {
 // TakeNotices returns and clears the notices recorded since the last call. A store calls it once
 // the series and its meetings have IDs. See [Meeting.TakeNotices].
 func (s *Series) TakeNotices() []Notice {
-	for i := range s.notices {
-		n := &s.notices[i]
+	for i := range s.Notices {
+		n := &s.Notices[i]
 		n.MeetingID, n.Facts.MeetingID = n.about.ID, n.about.ID
 		n.Facts.Series.ID, n.Facts.SeriesID, n.Facts.SeriesFirst, n.Facts.Sequence = s.ID, s.ID, s.FirstMeeting, s.Sequence
 		n.Facts.ReplyDomain = s.ReplyDomain
@@ -345,7 +345,116 @@ func (s *Series) TakeNotices() []Notice {
 			string(n.Channel), strings.ToLower(cmp.Or(n.address(), "-")),
 		}, ":")
 	}
-	ns := s.notices
-	s.notices = nil
+	ns := s.Notices
+	s.Notices = nil
 	return ns
+}
+
+// NotifyDecisions notifies people once of what was decided on several dates. It notifies the organizer
+// of each kind of decision, the attendees of all dates, and the approvers of one request. all are
+// the series' meetings: its calendars also show dates that were approved before.
+func (s *Series) NotifyDecisions(decided, all []*Meeting, by Actor, at time.Time) {
+	s.decideTogether(decided, by)
+	var confirmed, asked []*Meeting
+	for _, m := range decided {
+		switch {
+		case m.Request != nil:
+			asked = append(asked, m)
+		case m.Status == Confirmed && m.Slot.Start.After(at):
+			confirmed = append(confirmed, m)
+		}
+		m.Notices = slices.DeleteFunc(m.Notices, func(n Notice) bool {
+			return (n.Kind == NoticeInvitation || n.Kind == NoticeChange) && s.Concerns(n.To)
+		})
+	}
+	if len(confirmed) > 0 {
+		on := slices.DeleteFunc(slices.Clone(all), func(m *Meeting) bool { return m.Gone() || m.Status == Pending })
+		s.Notify(SeriesNotice{Kind: NoticeInvitation, Dates: confirmed, Calendar: on}, InvitationRecipients(s.Organizer, s.Attendees), by, at)
+	}
+	if len(asked) > 0 {
+		JoinRequests(asked)
+		s.AskTogether(asked, by)
+	}
+}
+
+// decideTogether makes the notice of the first meeting's decision cover all meetings with the same
+// decision.
+func (s *Series) decideTogether(ms []*Meeting, by Actor) {
+	type decision struct {
+		status Status
+		stays  bool // a rejected move
+	}
+	of := func(n Notice) decision { return decision{n.Facts.Decision, n.Facts.Move != nil} }
+	alike := map[decision][]*Meeting{}
+	for _, m := range ms {
+		for _, n := range m.Notices {
+			if n.Kind == NoticeDecision {
+				alike[of(n)] = append(alike[of(n)], m)
+			}
+		}
+	}
+	for _, m := range ms {
+		m.Notices = slices.DeleteFunc(m.Notices, func(n Notice) bool { return n.Kind == NoticeDecision && alike[of(n)][0] != m })
+		for i := range m.Notices {
+			if n := &m.Notices[i]; n.Kind == NoticeDecision && len(alike[of(*n)]) > 1 {
+				n.Facts.Series = s.Facts(alike[of(*n)], by).Series
+			}
+		}
+	}
+}
+
+// Concerns reports whether a person is notified of the series as a whole.
+func (s *Series) Concerns(p Person) bool {
+	return p.Email != "" && strings.EqualFold(p.Email, s.Organizer.Email) || slices.ContainsFunc(s.Attendees, Attendee{Person: p}.SameAddress)
+}
+
+// JoinRequests joins the requests for several dates in the same rooms: they share the first deadline
+// and its timers, and approvers are notified once.
+func JoinRequests(ms []*Meeting) {
+	for _, one := range requestsOf(ms) {
+		first := slices.MinFunc(one, func(a, b *Meeting) int { return a.Request.Deadline.Compare(b.Request.Deadline) })
+		for _, m := range one {
+			if m == first {
+				continue
+			}
+			r := *m.Request
+			r.Deadline, r.RemindAt, r.EscalateAt = first.Request.Deadline, first.Request.RemindAt, first.Request.EscalateAt
+			m.Request = &r
+			if r.Change == nil {
+				m.Approval.Deadline = r.Deadline
+			}
+			m.Notices = slices.DeleteFunc(m.Notices, Notice.AsksForDecision)
+		}
+	}
+}
+
+// requestsOf groups dates by the requested rooms, because others may decide on other rooms.
+func requestsOf(ms []*Meeting) [][]*Meeting {
+	var parts [][]*Meeting
+	for _, m := range ms {
+		i := slices.IndexFunc(parts, func(p []*Meeting) bool { return slices.Equal(p[0].RequestedRooms(), m.RequestedRooms()) })
+		if i < 0 {
+			parts = append(parts, []*Meeting{m})
+			continue
+		}
+		parts[i] = append(parts[i], m)
+	}
+	return parts
+}
+
+// ThroughSeries marks what was just recorded as part of a change of the series. People are notified
+// of that change as a whole.
+func (m *Meeting) ThroughSeries(reason string) {
+	for i := range m.History {
+		e := &m.History[i]
+		said := reason
+		if _, overridden := e.Changes["override"]; overridden {
+			said = e.Reason
+		}
+		e.Reason = ReasonSeries
+		if said != "" {
+			e.Reason += ": " + said
+		}
+	}
+	m.Notices = slices.DeleteFunc(m.Notices, func(n Notice) bool { return n.Kind != NoticeApprovalRequest })
 }

@@ -63,9 +63,9 @@ func (m *Meeting) edge(a Anchor) time.Time {
 // Their keys contain the announced instant and not a version: a changed title must not remind
 // again, a moved meeting must.
 func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
-	f := m.facts(Actor{})
+	f := m.Facts(Actor{})
 	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
-	if r.Before == BeforeStart && m.awaited() {
+	if r.Before == BeforeStart && m.AwaitsCheckIn() {
 		f.CheckInBy = &m.CheckIn.Until
 	}
 	n := Notice{
@@ -141,7 +141,7 @@ func (m *Meeting) timers() []delayjob.Message {
 // presence returns the messages for participants: reminders and check-in.
 func (m *Meeting) presence() []delayjob.Message {
 	ms := m.reminders()
-	if m.awaited() {
+	if m.AwaitsCheckIn() {
 		ms = append(ms, m.message(JobNoShow, "", m.CheckIn.Until))
 	}
 	return ms

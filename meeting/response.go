@@ -15,7 +15,7 @@ import (
 // declines this time of the meeting; other responses appear on the page only. The comment is for
 // the organizer and is not stored in any history.
 func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (changed bool, err error) {
-	i := slices.IndexFunc(m.Attendees, by.is)
+	i := slices.IndexFunc(m.Attendees, by.Is)
 	if by.Kind != ActorUser || i < 0 {
 		return false, ErrForbidden
 	}
@@ -29,16 +29,16 @@ func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (c
 	m.Attendees = slices.Clone(m.Attendees)
 	m.Attendees[i].Response, m.Attendees[i].Comment = r, comment
 	m.UpdatedAt = at
-	m.record(Entry{At: at, Action: ActionResponded, Actor: by, Changes: map[string]Change{"response": {From: was.Response, To: r}}})
+	m.Record(Entry{At: at, Action: ActionResponded, Actor: by, Changes: map[string]Change{"response": {From: was.Response, To: r}}})
 	if r == Declined && was.Response != Declined {
-		m.notifyDeclined(comment, by, at)
+		m.NotifyDeclined(comment, by, at)
 	}
 	return true, nil
 }
 
-// notifyDeclined notifies the organizer, once for each person and start.
-func (m *Meeting) notifyDeclined(comment string, by Actor, at time.Time) {
-	f := m.facts(by)
+// NotifyDeclined notifies the organizer, once for each person and start.
+func (m *Meeting) NotifyDeclined(comment string, by Actor, at time.Time) {
+	f := m.Facts(by)
 	f.Comment = comment
 	m.notify(Notice{
 		Kind: NoticeDeclined, Channel: Email, Due: at, Expires: m.Slot.End, Facts: f,
@@ -56,7 +56,7 @@ func (m *Meeting) requestResponses(was clock.Slot, by Actor, at time.Time) {
 	}
 	m.Attendees = slices.Clone(m.Attendees)
 	for i := range m.Attendees {
-		if a := &m.Attendees[i]; by.Kind != ActorUser || !by.is(*a) {
+		if a := &m.Attendees[i]; by.Kind != ActorUser || !by.Is(*a) {
 			a.Response, a.Comment = NeedsAction, ""
 		}
 	}
@@ -68,7 +68,7 @@ func commonAnswers(series []Attendee, dates []*Meeting) []Attendee {
 	for i := range out {
 		count, most := map[Response]int{}, NeedsAction
 		for _, m := range dates {
-			if j := slices.IndexFunc(m.Attendees, out[i].sameAddress); j >= 0 {
+			if j := slices.IndexFunc(m.Attendees, out[i].SameAddress); j >= 0 {
 				count[m.Attendees[j].Response]++
 			}
 		}
@@ -82,15 +82,15 @@ func commonAnswers(series []Attendee, dates []*Meeting) []Attendee {
 	return out
 }
 
-// responses returns the responses of attendees who gave the same one to all dates that they are
+// WithResponses returns the responses of attendees who gave the same one to all dates that they are
 // invited to.
-func responses(series []Attendee, dates []*Meeting) []Attendee {
+func WithResponses(series []Attendee, dates []*Meeting) []Attendee {
 	out := slices.Clone(series)
 	for i := range out {
 		out[i].Response = NeedsAction
 		first := true
 		for _, m := range dates {
-			j := slices.IndexFunc(m.Attendees, out[i].sameAddress)
+			j := slices.IndexFunc(m.Attendees, out[i].SameAddress)
 			if j < 0 {
 				continue
 			}

@@ -43,17 +43,17 @@ func TestMeeting_Respond(t *testing.T) {
 		{guest, Declined, "on a train", true, 1},
 		{guest, Declined, "on a boat", true, 0}, // said so already
 	} {
-		m.notices, m.history = nil, nil
+		m.Notices, m.History = nil, nil
 		changed, err := m.Respond(tt.r, tt.comment, tt.by, before)
-		if err != nil || changed != tt.changed || len(m.notices) != tt.mails || len(m.history) != map[bool]int{true: 1}[tt.changed] {
-			t.Errorf("%s answers %s: changed %v, %d mails, %d entries, %v", tt.by.Name, tt.r, changed, len(m.notices), len(m.history), err)
+		if err != nil || changed != tt.changed || len(m.Notices) != tt.mails || len(m.History) != map[bool]int{true: 1}[tt.changed] {
+			t.Errorf("%s answers %s: changed %v, %d mails, %d entries, %v", tt.by.Name, tt.r, changed, len(m.Notices), len(m.History), err)
 		}
-		for _, n := range m.notices {
+		for _, n := range m.Notices {
 			if n.To.Email != "ada@example.org" || n.Kind != NoticeDeclined || n.Facts.By != "Guest" || n.Facts.Comment != tt.comment {
 				t.Errorf("told %+v", n)
 			}
 		}
-		for _, e := range m.history {
+		for _, e := range m.History {
 			if e.Action != ActionResponded || e.Reason != "" || e.Actor.Email != tt.by.Email {
 				t.Errorf("noted %+v", e)
 			}
@@ -113,85 +113,13 @@ func TestResponses(t *testing.T) {
 	a, b := invitedTo(Confirmed), invitedTo(Confirmed)
 	a.Attendees[0].Response, b.Attendees[0].Response = Accepted, Accepted
 	a.Attendees[1].Response, b.Attendees[1].Response = Declined, Accepted
-	got := responses(a.Attendees, []*Meeting{a, b})
+	got := WithResponses(a.Attendees, []*Meeting{a, b})
 	if got[0].Response != Accepted || got[1].Response != NeedsAction {
 		t.Errorf("of all dates: %+v", got)
 	}
 	all := a.Attendees
 	a.Attendees = a.Attendees[:1] // who came later was not there yet
-	if got := responses(all, []*Meeting{a, b, b}); got[1].Response != Accepted {
+	if got := WithResponses(all, []*Meeting{a, b, b}); got[1].Response != Accepted {
 		t.Errorf("of the dates that one is invited to: %+v", got)
 	}
-}
-
-// The link of a mail that somebody kept tells nothing once they are not one of us any more.
-func TestFollowInvitation_ofADisabledUser(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	bob, guest := Invitation{MeetingID: m.ID, Email: w.bob.Email}, Invitation{MeetingID: m.ID, Email: "guest@example.net"}
-	if _, err := w.FollowInvitation(t.Context(), bob); err != nil {
-		t.Fatal(err)
-	}
-	w.directory = absentDirectory{fakeDirectory{{UserID: w.ann.ID, Email: w.ann.Email}}, &w.away}
-	if _, err := w.FollowInvitation(t.Context(), bob); !errors.Is(err, ErrNotFound) {
-		t.Errorf("what it leads to: %v", err)
-	}
-	if err := w.RespondByLink(t.Context(), bob, Accepted, ""); !errors.Is(err, ErrNotFound) {
-		t.Errorf("answered: %v", err)
-	}
-	if _, err := w.FollowInvitation(t.Context(), guest); err != nil {
-		t.Errorf("a guest: %v", err)
-	}
-}
-
-// An answer counts for what the reader saw: after a move, a change of rooms or of a date of the
-// series it is asked for again.
-func TestRespondByLink_toWhatWasSeen(t *testing.T) {
-	later := func(w *world, id ID) {
-		m := w.store.meetings[id]
-		if _, err := w.Update(t.Context(), w.ann, id, nil, Fields{Start: new(clock.At(m.Slot.Start.Add(time.Hour))), End: new(clock.At(m.Slot.End.Add(time.Hour)))}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answer := func(w *world, id ID) Response { return w.store.meetings[id].Attendees[1].Response }
-	stale := func(w *world, inv Invitation, id ID) {
-		t.Helper()
-		for range 2 {
-			if err := w.RespondByLink(t.Context(), inv, Accepted, ""); !errors.Is(err, ErrSeenOutdated) || answer(w, id) != NeedsAction {
-				t.Errorf("%v, answer %s", err, answer(w, id))
-			}
-		}
-		now, err := w.FollowInvitation(t.Context(), inv)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inv.Seen = now.Seen
-		if err := w.RespondByLink(t.Context(), inv, Accepted, ""); err != nil || answer(w, id) != Accepted {
-			t.Errorf("to what is shown now: %v, answer %s", err, answer(w, id))
-		}
-	}
-	w := newWorld(t)
-	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	inv := Invitation{MeetingID: m.ID, Email: "guest@example.net", Seen: w.store.meetings[m.ID].ScheduleVersion}
-	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
-		t.Fatalf("%+v, %v", seen, err)
-	}
-	later(w, m.ID)
-	stale(w, inv, m.ID)
-
-	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
-	first := r.Meetings[0].ID
-	inv = Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "guest@example.net", Seen: w.store.series[r.Series.ID].Sequence}
-	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
-		t.Fatalf("%+v, %v", seen, err)
-	}
-	if err := w.RespondByLink(t.Context(), Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "bob@example.org"}, Accepted, ""); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
-		t.Errorf("somebody else's answer changes what was seen: %+v, %v", seen, err)
-	}
-	later(w, r.Meetings[1].ID)
-	stale(w, inv, first)
 }

@@ -7,6 +7,9 @@ import (
 	"punctual/meeting/policy"
 )
 
+// MaxFeatures limits the features of a room, and those that a search asks for.
+const MaxFeatures = 50
+
 // Site is a place with rooms that share a time zone.
 type Site struct {
 	ID        int64
@@ -55,8 +58,8 @@ type CheckIn struct {
 	Grace    time.Duration // after the start, until the room is released
 }
 
-// pick returns the rooms with these IDs, in their order.
-func pick(rooms []*Room, ids []int64) []*Room {
+// PickRooms returns the rooms with these IDs, in their order.
+func PickRooms(rooms []*Room, ids []int64) []*Room {
 	picked := make([]*Room, 0, len(ids))
 	for _, id := range ids {
 		if i := slices.IndexFunc(rooms, func(r *Room) bool { return r.ID == id }); i >= 0 {
@@ -68,11 +71,11 @@ func pick(rooms []*Room, ids []int64) []*Room {
 
 // Levels of approval. The second is asked when the first has approved.
 const (
-	firstLevel  = 1
+	FirstLevel  = 1
 	secondLevel = 2
 )
 
-func ids(rooms []*Room) []int64 {
+func RoomIDs(rooms []*Room) []int64 {
 	out := make([]int64, len(rooms))
 	for i, r := range rooms {
 		out[i] = r.ID
@@ -80,7 +83,7 @@ func ids(rooms []*Room) []int64 {
 	return out
 }
 
-func names(rooms []*Room) []string {
+func RoomNames(rooms []*Room) []string {
 	out := make([]string, len(rooms))
 	for i, r := range rooms {
 		out[i] = r.Name

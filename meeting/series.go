@@ -48,8 +48,8 @@ type Series struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	bookedBy string // see Meeting
-	notices  []Notice
+	BookedBy string   `json:"-"` // name of the user who books it now for somebody else; empty: the organizer does
+	Notices  []Notice `json:"-"` // recorded since it was read; see [Series.TakeNotices]
 }
 
 // ReasonSeries is the reason in a meeting's history for changes of its series.
@@ -68,8 +68,8 @@ func (s *Series) Dates() []recurrence.Date {
 // First returns the start of the first date by the rule.
 func (s *Series) First() time.Time { return clock.InstantOrShift(s.Start, clock.ZoneOrUTC(s.Timezone)) }
 
-// terms returns the series' terms for one date.
-func (s *Series) terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []Reminder) Terms {
+// Terms returns the series' terms for one date.
+func (s *Series) Terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []Reminder) Terms {
 	t := Terms{
 		Title: s.Title, Description: s.Description, Slot: d.Slot, Timezone: s.Timezone, Rooms: rooms,
 		Attendees: s.Attendees, Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility,
@@ -81,54 +81,54 @@ func (s *Series) terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []
 	return t
 }
 
-// take sets the series' content from terms.
-func (s *Series) take(t Terms, at time.Time) {
+// ApplyTerms sets the series' content from terms.
+func (s *Series) ApplyTerms(t Terms, at time.Time) {
 	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
-	s.RoomIDs, s.RoomNames = ids(t.Rooms), names(t.Rooms)
+	s.RoomIDs, s.RoomNames = RoomIDs(t.Rooms), RoomNames(t.Rooms)
 	s.Attendees, s.Visibility = t.Attendees, t.Visibility
-	s.Organizer, s.TypeID = t.organizer(s.sample()), t.Type.id()
+	s.Organizer, s.TypeID = t.OrganizerOf(s.Sample()), t.Type.id()
 	s.Custom = t.Custom
 	s.Reminders, s.DefaultReminders = t.Reminders, t.DefaultReminders
 	s.UpdatedAt = at
 }
 
-// sample returns a meeting with the series' content, for checks that take a meeting.
-func (s *Series) sample() *Meeting {
+// Sample returns a meeting with the series' content, for checks that take a meeting.
+func (s *Series) Sample() *Meeting {
 	return &Meeting{
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
 		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID, Custom: s.Custom,
-		SeriesID: s.ID, Foreign: s.Foreign, ReplyDomain: s.ReplyDomain, bookedBy: s.bookedBy,
+		SeriesID: s.ID, Foreign: s.Foreign, ReplyDomain: s.ReplyDomain, bookedBy: s.BookedBy,
 	}
 }
 
 // View returns the series as the actor may see it; see [Meeting.View].
 func (s *Series) View(by Actor, rooms []*Room) *Series {
-	m := s.sample().View(by, rooms)
+	m := s.Sample().View(by, rooms)
 	seen := *s
 	seen.Organizer, seen.TypeID, seen.Custom = m.Organizer, m.TypeID, m.Custom
 	seen.Title, seen.Description, seen.Attendees, seen.Reminders = m.Title, m.Description, m.Attendees, m.Reminders
 	return &seen
 }
 
-// clone returns a copy with lists of its own.
-func (s *Series) clone() *Series {
+// Clone returns a copy with lists of its own.
+func (s *Series) Clone() *Series {
 	c := *s
 	c.ExDates, c.RDates = slices.Clone(s.ExDates), slices.Clone(s.RDates)
 	c.RoomIDs, c.RoomNames = slices.Clone(s.RoomIDs), slices.Clone(s.RoomNames)
 	c.Attendees, c.Reminders = slices.Clone(s.Attendees), slices.Clone(s.Reminders)
-	c.notices = nil
+	c.Notices = nil
 	return &c
 }
 
-// split divides the series at a date. The second part has no ID yet; it is nil if the rule has
+// Split divides the series at a date. The second part has no ID yet; it is nil if the rule has
 // no date before the given one.
-func (s *Series) split(d recurrence.Date, at time.Time) (first, second *Series) {
+func (s *Series) Split(d recurrence.Date, at time.Time) (first, second *Series) {
 	before, after, ok := s.Recurrence().Split(d.Wall)
 	if !ok {
 		return s, nil
 	}
-	first, second = s.clone(), s.clone()
+	first, second = s.Clone(), s.Clone()
 	first.UpdatedAt = at
 	first.recur(before)
 	second.ID, second.PreviousID, second.Version, second.Sequence, second.CreatedAt, second.UpdatedAt = 0, s.ID, 0, 0, at, at
@@ -203,7 +203,7 @@ type SeriesChange struct {
 // RaisesSequence reports whether a notice changes the series or one of its dates in calendars, so
 // that the store must raise [Series.Sequence].
 func (c *SeriesChange) RaisesSequence() bool {
-	return c.Series != nil && slices.ContainsFunc(c.Series.notices, Notice.forCalendars) || slices.ContainsFunc(c.Update, (*Meeting).RaisesSequence)
+	return c.Series != nil && slices.ContainsFunc(c.Series.Notices, Notice.forCalendars) || slices.ContainsFunc(c.Update, (*Meeting).RaisesSequence)
 }
 
 // Target returns the series that new dates belong to.
@@ -212,4 +212,30 @@ func (c *SeriesChange) Target() *Series {
 		return c.Split
 	}
 	return c.Series
+}
+
+// NoteRule records in the history that the meeting repeats.
+func (m *Meeting) NoteRule(s *Series, by Actor, at time.Time) {
+	rule := Change{To: s.Rule.String()}
+	for i := range m.History {
+		if e := &m.History[i]; e.Action == ActionChanged {
+			e.Changes["rrule"] = rule
+			return
+		}
+	}
+	m.Record(Entry{At: at, Action: ActionChanged, Actor: by, Changes: map[string]Change{"rrule": rule}})
+}
+
+// Wants returns what a planned change takes, and its existing meetings.
+func (c *SeriesChange) Wants() (plannedDate []Occupancy, by []ID) {
+	for _, m := range append(slices.Clone(c.Update), c.Create...) {
+		plannedDate = append(append(plannedDate, m.Occupied...), m.requested...)
+		if r := m.Request; r != nil && r.Change != nil {
+			plannedDate = append(plannedDate, r.Change.Held...)
+		}
+		if m.ID != 0 {
+			by = append(by, m.ID)
+		}
+	}
+	return plannedDate, by
 }

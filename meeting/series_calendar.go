@@ -23,7 +23,7 @@ type CalendarDate struct {
 // Calendar returns the calendar entry for a series with these dates, at least one. Dates that wait for
 // a decision differ from the others, unless all do.
 func (s *Series) Calendar(ms []*Meeting, at time.Time) CalendarEntry {
-	s, ms = s.clone(), slices.Clone(ms)
+	s, ms = s.Clone(), slices.Clone(ms)
 	slices.SortStableFunc(ms, func(a, b *Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
 	var pending []*Meeting
 	for _, m := range ms {
@@ -31,7 +31,7 @@ func (s *Series) Calendar(ms []*Meeting, at time.Time) CalendarEntry {
 			pending = append(pending, m)
 		}
 	}
-	master := s.sample()
+	master := s.Sample()
 	if master.Status = Confirmed; len(pending) == len(ms) {
 		master.Status, pending = Pending, nil
 	}
@@ -39,8 +39,8 @@ func (s *Series) Calendar(ms []*Meeting, at time.Time) CalendarEntry {
 	for _, m := range ms {
 		master.UpdatedAt = clock.Later(master.UpdatedAt, m.UpdatedAt)
 	}
-	f := s.facts(ms, Actor{})
-	s.fill(&f, seriesNotice{dates: pending, calendar: ms, each: true}, at)
+	f := s.Facts(ms, Actor{})
+	s.Fill(&f, SeriesNotice{Dates: pending, Calendar: ms, Each: true}, at)
 	master.Attendees = commonAnswers(s.Attendees, ms)
 	e := CalendarEntry{Facts: *f.Series, Master: master}
 	bySlot := map[clock.Slot]*Meeting{}

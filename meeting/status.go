@@ -91,7 +91,7 @@ func (m *Meeting) Lapses() time.Time {
 	switch {
 	case m.Status == Pending && m.Approval.OnTimeout != Confirmed:
 		return m.Approval.Deadline
-	case m.Status.Over() || !m.awaited() || !m.CheckIn.Until.Before(m.Slot.End):
+	case m.Status.Over() || !m.AwaitsCheckIn() || !m.CheckIn.Until.Before(m.Slot.End):
 		return time.Time{}
 	default:
 		return m.CheckIn.Until
@@ -110,16 +110,19 @@ func (m *Meeting) ChangeLapses() time.Time {
 // lapsed reports whether the occupancy no longer holds its room.
 func (o Occupancy) lapsed(at time.Time) bool { return !o.Lapses.IsZero() && !at.Before(o.Lapses) }
 
-// unlapsed returns the occupancies that have not lapsed at an instant.
-func unlapsed(os []Occupancy, at time.Time) []Occupancy {
+// Unlapsed returns the occupancies that have not lapsed at an instant.
+func Unlapsed(os []Occupancy, at time.Time) []Occupancy {
 	return slices.DeleteFunc(slices.Clone(os), func(o Occupancy) bool { return o.lapsed(at) })
 }
 
-// expired reports whether the meeting's request has been decided by its time-out, though the timer
+// RequestExpired reports whether the meeting's request has been decided by its time-out, though the timer
 // has not recorded that.
-func (m *Meeting) expired(at time.Time) bool {
+func (m *Meeting) RequestExpired(at time.Time) bool {
 	return m.Request != nil && !m.Status.Over() && !at.Before(m.Request.Deadline) && !m.Waits(at)
 }
 
 // ReasonTimeout is the reason of an [Approval] that no person decided.
 const ReasonTimeout = "timeout"
+
+// Gone reports whether the meeting will not take place, so that its date may be added again.
+func (m *Meeting) Gone() bool { return m.Status == Cancelled || m.Status == Rejected }

@@ -81,7 +81,7 @@ type Wished struct {
 func wished(t Terms) Wished {
 	w := Wished{
 		Title: t.Title, Description: t.Description, Slot: t.Slot, Timezone: t.Timezone,
-		RoomIDs: ids(t.Rooms), RoomNames: names(t.Rooms), Attendees: persons(t.Attendees),
+		RoomIDs: RoomIDs(t.Rooms), RoomNames: RoomNames(t.Rooms), Attendees: Persons(t.Attendees),
 		DefaultReminders: t.DefaultReminders, Visibility: t.Visibility, Custom: t.Custom,
 	}
 	if !t.DefaultReminders {
@@ -90,23 +90,11 @@ func wished(t Terms) Wished {
 	return w
 }
 
-// fields returns the fields of a new booking of the meeting.
-func (w Wished) fields() Fields {
-	f := Fields{
-		Title: &w.Title, Description: &w.Description, RoomIDs: &w.RoomIDs, Start: new(clock.At(w.Slot.Start)), End: new(clock.At(w.Slot.End)),
-		Timezone: &w.Timezone, Attendees: &w.Attendees, Visibility: &w.Visibility, kept: w.Custom, Unasked: true,
-	}
-	if !w.DefaultReminders {
-		f.Reminders = &w.Reminders
-	}
-	return f
-}
-
-// queueUp creates the place of a person who requested these terms.
-func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
+// NewWait creates the place of a person who requested these terms.
+func NewWait(t Terms, by Actor, until, at time.Time) *Wait {
 	w := &Wait{
 		Person: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, State: Waiting,
-		Wished: wished(t), Wants: (&Meeting{Slot: t.Slot}).occupancies(t.Rooms),
+		Wished: wished(t), Wants: (&Meeting{Slot: t.Slot}).Occupancies(t.Rooms),
 		Until: until, Expires: t.Slot.Start, CreatedAt: at, UpdatedAt: at,
 	}
 	if !until.IsZero() {
@@ -115,8 +103,8 @@ func queueUp(t Terms, by Actor, until, at time.Time) *Wait {
 	return w
 }
 
-// open reports whether the wait can still lead to a booking.
-func (w *Wait) open() bool { return w.State == Waiting || w.State == Offered }
+// Open reports whether the wait can still lead to a booking.
+func (w *Wait) Open() bool { return w.State == Waiting || w.State == Offered }
 
 // Due returns when its timer fires: the end of the offer, or of the wait.
 func (w *Wait) Due() time.Time {
@@ -128,22 +116,22 @@ func (w *Wait) Due() time.Time {
 
 // Messages returns the future timed events of the wait.
 func (w *Wait) Messages() []delayjob.Message {
-	if !w.open() {
+	if !w.Open() {
 		return nil
 	}
 	return []delayjob.Message{{Job: JobWaitlistExpire, Key: strconv.FormatInt(w.ID, 10), Version: w.Version, Due: w.Due()}}
 }
 
-// offer holds the rooms until the person accepts, at most until the wait ends.
-func (w *Wait) offer(length time.Duration, at time.Time) {
+// Offer holds the rooms until the person accepts, at most until the wait ends.
+func (w *Wait) Offer(length time.Duration, at time.Time) {
 	w.State, w.OfferUntil, w.UpdatedAt = Offered, clock.Earlier(at.Add(length), w.Expires), at
 	f := w.facts()
 	f.Deadline, f.WaitID = &w.OfferUntil, w.ID
 	w.notify(Notice{Kind: NoticeWaitlistOffer, Due: at, Expires: w.OfferUntil, Facts: f})
 }
 
-// booked ends the wait with a meeting, whose ID the store sets.
-func (w *Wait) booked(m *Meeting, by Actor, at time.Time) {
+// Booked ends the wait with a meeting, whose ID the store sets.
+func (w *Wait) Booked(m *Meeting, by Actor, at time.Time) {
 	w.State, w.UpdatedAt = Booked, at
 	if by.Kind == ActorUser {
 		return // the person who accepts needs no mail
@@ -153,16 +141,16 @@ func (w *Wait) booked(m *Meeting, by Actor, at time.Time) {
 	w.notify(Notice{Kind: NoticeWaitlistBooked, Due: at, Expires: w.Wished.Slot.End, Facts: f})
 }
 
-// end ends a wait without a booking and notifies the person.
-func (w *Wait) end(state WaitState, reason, detail string, at time.Time) {
+// End ends a wait without a booking and notifies the person.
+func (w *Wait) End(state WaitState, reason, detail string, at time.Time) {
 	w.State, w.Reason, w.Detail, w.UpdatedAt = state, reason, detail, at
 	f := w.facts()
 	f.Reason, f.Comment = reason, detail
 	w.notify(Notice{Kind: NoticeWaitlistExpired, Due: at, Facts: f})
 }
 
-// expire ends a wait or an offer that has timed out.
-func (w *Wait) expire(at time.Time) { w.end(WaitExpired, w.timeOut(), "", at) }
+// Expire ends a wait or an offer that has timed out.
+func (w *Wait) Expire(at time.Time) { w.End(WaitExpired, w.timeOut(), "", at) }
 
 // timeOut returns the reason of a wait or an offer that times out.
 func (w *Wait) timeOut() string {
@@ -179,7 +167,7 @@ func (w *Wait) timeOut() string {
 // At returns the wait as it is at an instant, even if its timer is late.
 func (w *Wait) At(at time.Time) *Wait {
 	seen := *w
-	if w.open() && !at.Before(w.Due()) {
+	if w.Open() && !at.Before(w.Due()) {
 		seen.State, seen.Reason, seen.Position = WaitExpired, w.timeOut(), 0
 	}
 	return &seen
@@ -211,21 +199,21 @@ func (w *Wait) TakeNotices() []Notice {
 	return ns
 }
 
-// maySee reports whether the actor may see and end the wait: its person, and admins.
-func (a Actor) maySee(w *Wait) bool {
-	return a.rules() || a.Kind == ActorUser && a.ID == w.Person.UserID
+// MaySeeWait reports whether the actor may see and end the wait: its person, and admins.
+func (a Actor) MaySeeWait(w *Wait) bool {
+	return a.IsAdmin() || a.Kind == ActorUser && a.ID == w.Person.UserID
 }
 
-// takes returns all that the meeting holds, including for a pending move.
-func (m *Meeting) takes() []Occupancy {
+// Takes returns all that the meeting holds, including for a pending move.
+func (m *Meeting) Takes() []Occupancy {
 	if m.Request == nil || m.Request.Change == nil {
 		return m.Occupied
 	}
 	return append(slices.Clip(m.Occupied), m.Request.Change.Held...)
 }
 
-// freedBy returns what the meeting held and no longer holds in a later state.
-func (m *Meeting) freedBy(later *Meeting) []Occupancy { return beyond(m.takes(), later.takes()) }
+// FreedBy returns what the meeting held and no longer holds in a later state.
+func (m *Meeting) FreedBy(later *Meeting) []Occupancy { return Uncovered(m.Takes(), later.Takes()) }
 
 // Looks returns the messages that make workers serve the waiting lists of the rooms. The number
 // makes a later message follow one that is being handled.
@@ -235,4 +223,12 @@ func Looks(rooms []int64, number int64, at time.Time) []delayjob.Message {
 		ms[i] = delayjob.Message{Job: JobWaitlistLook, Key: strconv.FormatInt(id, 10), Version: number, Due: at}
 	}
 	return ms
+}
+
+// InState returns nil if the wait is in one of the states at an instant.
+func (w *Wait) InState(at time.Time, what string, states ...WaitState) error {
+	if state := w.At(at).State; !slices.Contains(states, state) {
+		return &StateError{State: Status(state), Action: what}
+	}
+	return nil
 }

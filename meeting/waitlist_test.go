@@ -27,17 +27,17 @@ func TestWait_ends(t *testing.T) {
 		"with an offer, when told to ": {until: start.Add(-time.Hour), offer: 48 * time.Hour, due: start.Add(-time.Hour), reason: ReasonOffer},
 	} {
 		at := start.Add(-24 * time.Hour)
-		w := queueUp(Terms{Slot: slot, Rooms: []*Room{{Room: policy.Room{ID: 3}}}}, Actor{Kind: ActorUser, ID: 1, Email: "ann@example.org"}, c.until, at)
+		w := NewWait(Terms{Slot: slot, Rooms: []*Room{{Room: policy.Room{ID: 3}}}}, Actor{Kind: ActorUser, ID: 1, Email: "ann@example.org"}, c.until, at)
 		w.ID, w.Version = 7, 2
 		if c.offer > 0 {
-			w.offer(c.offer, at)
+			w.Offer(c.offer, at)
 		}
 		ms := w.Messages()
 		if len(ms) != 1 || ms[0].ID() != "waitlist.expire:7" || ms[0].Version != 2 || !ms[0].Due.Equal(c.due) {
 			t.Errorf("%s: waits for %+v, want %v", name, ms, c.due)
 		}
 		var state *StateError
-		if err := w.in(c.due, "accept", w.State); !errors.As(err, &state) || state.State != Status(WaitExpired) {
+		if err := w.InState(c.due, "accept", w.State); !errors.As(err, &state) || state.State != Status(WaitExpired) {
 			t.Errorf("%s: while its timer is late: %v", name, err)
 		}
 		if seen := w.At(c.due.Add(-time.Microsecond)); seen.State != w.State || seen.Reason != "" {
@@ -46,7 +46,7 @@ func TestWait_ends(t *testing.T) {
 		if seen := w.At(c.due); seen.State != WaitExpired || seen.Reason != c.reason || seen.Position != 0 {
 			t.Errorf("%s: while its timer is late: %+v", name, seen)
 		}
-		w.expire(c.due)
+		w.Expire(c.due)
 		if w.State != WaitExpired || w.Reason != c.reason || len(w.Messages()) != 0 {
 			t.Errorf("%s: %+v", name, w)
 		}
@@ -54,30 +54,6 @@ func TestWait_ends(t *testing.T) {
 		if n := last[len(last)-1]; n.Kind != NoticeWaitlistExpired || n.DedupeKey != "waitlist_expired:wait-7:email:ann@example.org" {
 			t.Errorf("%s: told %+v", name, n)
 		}
-	}
-}
-
-// What was asked for is asked for again, word for word.
-func TestWished_fields(t *testing.T) {
-	start := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // an hour before clocks change in Berlin
-	asked := Terms{
-		Title: "Review", Description: "x", Slot: clock.Slot{Start: start, End: start.Add(2 * time.Hour)}, Timezone: "Europe/Berlin",
-		Rooms: []*Room{{Room: policy.Room{ID: 3, Name: "Turing"}}}, Attendees: []Attendee{{Person: Person{Email: "b@example.org", Name: "B"}, Response: NeedsAction}},
-		Reminders: []Reminder{{Before: BeforeStart, Offset: time.Minute, Channels: []Channel{Email}}}, Visibility: Private,
-	}
-	f := wished(asked).fields()
-	got, err := f.terms(nil, known{rooms: asked.Rooms, timezone: "UTC"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Title != asked.Title || got.Description != asked.Description || got.Slot != asked.Slot || got.Timezone != asked.Timezone ||
-		got.Visibility != asked.Visibility || !slices.Equal(got.Attendees, asked.Attendees) || !SameReminders(got.Reminders, asked.Reminders) || got.DefaultReminders {
-		t.Errorf("got %+v", got)
-	}
-	asked.DefaultReminders = true
-	f = wished(asked).fields()
-	if got, err := f.terms(nil, known{rooms: asked.Rooms, timezone: "UTC"}); err != nil || !got.DefaultReminders || len(got.Reminders) != 0 {
-		t.Errorf("the installation's reminders: %+v, %v", got, err)
 	}
 }
 
@@ -93,46 +69,13 @@ func TestFreedBy(t *testing.T) {
 		"moved":      {[]Occupancy{takes(1, 9, 11)}, []Occupancy{takes(1, 10, 12)}, []Occupancy{takes(1, 9, 10)}},
 		"other room": {[]Occupancy{takes(1, 9, 10)}, []Occupancy{takes(2, 9, 10)}, []Occupancy{takes(1, 9, 10)}},
 	} {
-		if got := (&Meeting{Occupied: c.before}).freedBy(&Meeting{Occupied: c.after}); !slices.Equal(got, c.want) {
+		if got := (&Meeting{Occupied: c.before}).FreedBy(&Meeting{Occupied: c.after}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: freed %v, want %v", name, got, c.want)
 		}
 	}
 	move := &Request{Change: &PendingChange{Held: []Occupancy{takes(1, 14, 15)}}}
 	before := &Meeting{Occupied: []Occupancy{takes(1, 9, 10)}, Request: move}
-	if got := before.freedBy(&Meeting{Occupied: before.Occupied}); !slices.Equal(got, []Occupancy{takes(1, 14, 15)}) {
+	if got := before.FreedBy(&Meeting{Occupied: before.Occupied}); !slices.Equal(got, []Occupancy{takes(1, 14, 15)}) {
 		t.Errorf("a move that was given up: freed %v", got)
-	}
-}
-
-func TestRefusal(t *testing.T) {
-	rules := &PolicyError{Violations: []Fault{{Message: "Turing is closed"}, {Message: "Turing is small"}}}
-	for _, c := range []struct {
-		err            error
-		reason, detail string
-	}{
-		{rules, ReasonRules, "Turing is closed; Turing is small"},
-		{&InvalidError{Faults: []Fault{{Message: "room 3 does not exist"}}}, ReasonRules, "room 3 does not exist"},
-		{errInactive, ReasonAccount, ""},
-		{&ConflictError{}, "", ""},
-		{errors.New("the database is down"), "", ""},
-		{nil, "", ""},
-	} {
-		if reason, detail := refusal(c.err); reason != c.reason || detail != c.detail {
-			t.Errorf("%v: %q, %q", c.err, reason, detail)
-		}
-	}
-}
-
-// What an offer holds is busy to everybody, and nobody learns for whom.
-func TestFreeBusy_offers(t *testing.T) {
-	w := newWorld(t)
-	slot := clock.Slot{Start: w.at.Add(time.Hour), End: w.at.Add(2 * time.Hour)}
-	held := &Wait{Person: Person{UserID: w.ann.ID, Name: "ann"}, Wished: Wished{Title: "Review"}, State: Offered, OfferUntil: slot.Start, Wants: []Occupancy{{RoomID: w.desk.ID, Slot: slot}}}
-	w.store.waits = map[int64]*Wait{1: held}
-	for _, by := range []Actor{w.ann, w.bob, w.root} {
-		busy, err := w.FreeBusy(t.Context(), by, w.desk.ID, clock.Slot{Start: w.at, End: w.at.Add(24 * time.Hour)})
-		if err != nil || len(busy) != 1 || busy[0].Slot != slot || busy[0].Meeting.ID != 0 || busy[0].Meeting.Title != Busy || busy[0].Meeting.Status != Pending {
-			t.Errorf("%s: %+v, %v", by.Name, busy, err)
-		}
 	}
 }

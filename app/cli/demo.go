@@ -12,6 +12,7 @@ import (
 	"punctual/account"
 	"punctual/app"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 )
 
@@ -116,7 +117,7 @@ func (d *demo) makeRooms(ctx context.Context) error {
 	ada := d.people["ada"]
 	sites := map[string]int64{}
 	for _, s := range []struct{ name, zone string }{{"Berlin", "Europe/Berlin"}, {"Shanghai", "Asia/Shanghai"}} {
-		site, err := d.a.Meetings().CreateSite(ctx, ada, meeting.SiteFields{Name: &s.name, Timezone: &s.zone})
+		site, err := d.a.Meetings().CreateSite(ctx, ada, booking.SiteFields{Name: &s.name, Timezone: &s.zone})
 		if err != nil {
 			return fmt.Errorf("site %s: %w", s.name, err)
 		}
@@ -135,7 +136,7 @@ func (d *demo) makeRooms(ctx context.Context) error {
 		{"Hopper", "Berlin", "5", 30, []string{"projector", "stage"}, []int64{d.people["grace"].ID}},
 		{"紫金", "Shanghai", "12", 10, []string{"video"}, nil},
 	} {
-		f := meeting.RoomFields{Name: &r.name, SiteID: new(sites[r.site]), Floor: &r.floor, Capacity: &r.capacity, Features: &r.features}
+		f := booking.RoomFields{Name: &r.name, SiteID: new(sites[r.site]), Floor: &r.floor, Capacity: &r.capacity, Features: &r.features}
 		if len(r.approvers) > 0 {
 			f.ApprovalRequired, f.ApproverIDs = new(true), &r.approvers
 		}
@@ -166,7 +167,7 @@ func (d *demo) makePlans(ctx context.Context, ada meeting.Actor, sites map[strin
 		{"Berlin", "5", []meeting.PlacedRoom{at("Hopper", right)}},
 		{"Shanghai", "12", []meeting.PlacedRoom{at("紫金", left)}},
 	} {
-		f := meeting.FloorPlanFields{SiteID: new(sites[p.site]), Floor: &p.floor, Image: demoFloor, Rooms: &p.rooms}
+		f := booking.FloorPlanFields{SiteID: new(sites[p.site]), Floor: &p.floor, Image: demoFloor, Rooms: &p.rooms}
 		if _, err := d.a.Meetings().CreateFloorPlan(ctx, ada, f); err != nil {
 			return fmt.Errorf("floor plan of %s: %w", p.site, err)
 		}
@@ -180,7 +181,7 @@ func (d *demo) makeMeetingsOfToday(ctx context.Context) error {
 		{Before: meeting.BeforeEnd, Offset: time.Minute, Channels: []meeting.Channel{meeting.Email}},
 	}
 	at := func(minutes int) time.Time { return d.now.Add(time.Duration(minutes) * time.Minute) }
-	for _, m := range []booking{
+	for _, m := range []demoBooking{
 		{room: "Lovelace", by: "emmy", title: "Stand-up", start: at(2), length: 5 * time.Minute, with: []string{"alan", "ada"}, reminders: soon},
 		{room: "Turing", by: "alan", title: "Design review", start: at(3), length: 30 * time.Minute, with: []string{"ada", "grace"}, reminders: soon},
 		{room: "紫金", by: "jianxiong", title: "项目周会", start: at(4), length: 10 * time.Minute, with: []string{"emmy"}, reminders: soon},
@@ -220,7 +221,7 @@ func (d *demo) makeMeetingsOfTheWeek(ctx context.Context) error {
 			if day > 0 && weekend || start.Before(d.now.Add(2*time.Hour)) { // what begins before is in makeMeetingsOfToday
 				continue
 			}
-			if err := d.book(ctx, booking{room: r.room, by: r.by, title: r.title, start: start, length: r.length, with: r.with}); err != nil {
+			if err := d.book(ctx, demoBooking{room: r.room, by: r.by, title: r.title, start: start, length: r.length, with: r.with}); err != nil {
 				return err
 			}
 		}
@@ -237,11 +238,11 @@ func (d *demo) makeSeries(ctx context.Context) error {
 	}
 	y, m, dd := d.now.In(zone).Date()
 	first := time.Date(y, m, dd+int(8-d.now.In(zone).Weekday())%7+7, 13, 0, 0, 0, zone) // of the coming Mondays the first that the meetings of the week leave free
-	if err := d.book(ctx, booking{room: "Turing", by: "grace", title: "Board", start: first.AddDate(0, 0, 14), length: time.Hour}); err != nil {
+	if err := d.book(ctx, demoBooking{room: "Turing", by: "grace", title: "Board", start: first.AddDate(0, 0, 14), length: time.Hour}); err != nil {
 		return err
 	}
-	r, err := d.a.Meetings().BookSeries(ctx, d.people["alan"], meeting.SeriesFields{
-		Fields: meeting.Fields{
+	r, err := d.a.Meetings().BookSeries(ctx, d.people["alan"], booking.SeriesFields{
+		Fields: booking.Fields{
 			Title: new("Team meeting"), RoomIDs: &[]int64{room.ID}, Timezone: new(zone.String()),
 			Start: new(clock.At(first)), End: new(clock.At(first.Add(time.Hour))),
 			Attendees: &[]meeting.Person{{Email: d.people["ada"].Email}, {Email: d.people["emmy"].Email}},
@@ -255,7 +256,7 @@ func (d *demo) makeSeries(ctx context.Context) error {
 	return nil
 }
 
-type booking struct {
+type demoBooking struct {
 	room, by, title string
 	start           time.Time
 	length          time.Duration
@@ -264,13 +265,13 @@ type booking struct {
 	private         bool
 }
 
-func (d *demo) book(ctx context.Context, b booking) error {
+func (d *demo) book(ctx context.Context, b demoBooking) error {
 	people := make([]meeting.Person, len(b.with))
 	for i, given := range b.with {
 		p := d.people[given]
 		people[i] = meeting.Person{Email: p.Email, Name: p.Name}
 	}
-	f := meeting.Fields{
+	f := booking.Fields{
 		Title: &b.title, RoomIDs: &[]int64{d.rooms[b.room].ID}, Attendees: &people,
 		Start: new(clock.At(b.start)), End: new(clock.At(b.start.Add(b.length))),
 	}

@@ -15,6 +15,7 @@ import (
 	"punctual/account/table"
 	"punctual/app"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 func (c *cli) importCSVCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func (c *cli) readFile(name string) (string, error) {
 	return string(b), err
 }
 
-func (c *cli) importRooms(ctx context.Context, meetings *meeting.Service, text string, dryRun bool) error {
+func (c *cli) importRooms(ctx context.Context, meetings *booking.Service, text string, dryRun bool) error {
 	operator := meeting.Actor{Kind: meeting.ActorSystem, Name: "punctual import", Role: meeting.Role(account.Admin)}
 	rows, err := meetings.ImportRooms(ctx, operator, text, 0, dryRun)
 	if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"punctual/app"
-	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 func (c *cli) zonesCommand() *cobra.Command {
 	return group("zones", "Find and move meetings after the rules of a time zone changed",
 		c.zonesSubcommand("check", "List the coming meetings that the present rules of their zones would move; exit 1 if there are any",
-			func(ctx context.Context, s *meeting.Service) (r ZonesReport, err error) {
+			func(ctx context.Context, s *booking.Service) (r ZonesReport, err error) {
 				shifts, err := s.CheckZones(ctx)
 				for _, z := range shifts {
 					if z.Obstacle == "" {
@@ -29,7 +29,7 @@ func (c *cli) zonesCommand() *cobra.Command {
 				return r, err
 			}),
 		c.zonesSubcommand("rebase", "Move those meetings to where clocks show the time that they were booked for; exit 1 if some cannot move",
-			func(ctx context.Context, s *meeting.Service) (r ZonesReport, err error) {
+			func(ctx context.Context, s *booking.Service) (r ZonesReport, err error) {
 				moved, left, err := s.RebaseZones(ctx)
 				for _, z := range moved {
 					r.Moved = append(r.Moved, zoneMoveOf(z))
@@ -42,7 +42,7 @@ func (c *cli) zonesCommand() *cobra.Command {
 			}))
 }
 
-func (c *cli) zonesSubcommand(use, short string, do func(context.Context, *meeting.Service) (ZonesReport, error)) *cobra.Command {
+func (c *cli) zonesSubcommand(use, short string, do func(context.Context, *booking.Service) (ZonesReport, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
@@ -96,7 +96,7 @@ type ZoneConflict struct {
 	End    time.Time `json:"end"`
 }
 
-func zoneMoveOf(z *meeting.ZoneShift) ZoneMove {
+func zoneMoveOf(z *booking.ZoneShift) ZoneMove {
 	m := z.Meeting
 	v := ZoneMove{
 		PlannedMeeting: app.NewPlannedMeeting(m), SeriesID: m.SeriesID, Timezone: m.Timezone, End: m.Slot.End.UTC(),

@@ -48,7 +48,7 @@ func (b *binder) fault(n ast.Node, format string, args ...any) {
 	case maxFaults - 1:
 		format, args = "too many faults; further ones are not reported", nil
 	}
-	b.faults = append(b.faults, Fault{o.Source, o.Line, o.Column, fmt.Sprintf(format, args...)})
+	b.faults = append(b.faults, Fault{o.Source, o.Line, o.Column, maskUserInfo(fmt.Sprintf(format, args...))})
 }
 
 func (b *binder) at(n ast.Node) Origin {

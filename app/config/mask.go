@@ -45,9 +45,18 @@ const mask = "***"
 // secretValue finds text that looks like a secret, even in a file that is not YAML.
 var secretValue = regexp.MustCompile(`(?i)(password"?\s*:\s*)("[^"]*"?|'[^']*'?|[^\s,}#]+)|(://[^\s:@/]*:)[^\s@]+(@)|((?:authorization|[\w-]*(?:token|secret|key))"?\s*:\s*)("[^"]*"?|'[^']*'?|[^,}#]+)`)
 
+var userInfo = regexp.MustCompile(`("[\w+.-]*://)[^\s"]*@`)
+
+// maskUserInfo masks what stands before the host in the URLs that a message quotes.
+func maskUserInfo(message string) string { return userInfo.ReplaceAllString(message, "${1}"+mask+"@") }
+
+// loneUser finds user names without a password: people put passwords there.
+var loneUser = regexp.MustCompile(`://[^\s:@/"']+@`)
+
 // maskLines splits the file into lines that may be shown.
 func maskLines(src []byte, secrets []string) []string {
 	text := secretValue.ReplaceAllString(string(src), "${1}${3}${5}"+mask+"${4}")
+	text = loneUser.ReplaceAllString(text, "://"+mask+"@")
 	lines := strings.Split(strings.ReplaceAll(hide(text, secrets, 2), "\r\n", "\n"), "\n")
 	shown := true // whether the last key's value may be shown
 	for i, line := range lines {

@@ -22,6 +22,13 @@ func TestConfig_masksWhatMayBeASecret(t *testing.T) {
 		"email:\n  smtp:\n\tpasword: hunter2-x\n",
 		"email:\n  smtp:\n    \"pass word\": hunter2-x\n    pwd : hunter2-x\n",
 		"pasword: hunter2-x\nlog: [\n",
+		"audit: { syslog: { url: \"tls://u:hunter2-x@host:99999\" } }\n",
+		"http: { base_url: \"https://hunter2-x@host/path\" }\n",
+		"auth: { oidc: { corp: { issuer: \"http://u:hunter2-x@host\", client_id: a } } }\n",
+		"auth: { ldap: { staff: { url: \"ldap://u:hunter2-x@host/x\", base: x } } }\n",
+		"http: { tls: { acme: { domains: [a.example.org], directory: \"http://hunter2-x@host\" } } }\n",
+		"mailroom: { domain: rooms.example.org, listen: \"smtp://u:hunter2-x@host\" }\n",
+		"http: { trusted_proxies: [\"http://u:hunter2-x@host\"] }\n",
 	} {
 		_, err := Parse("config.yaml", []byte(file), nil)
 		e, ok := errors.AsType[*Error](err)

@@ -39,7 +39,7 @@ type rules []brokenRule
 
 func (r *rules) check(ok bool, path, format string, args ...any) {
 	if !ok {
-		*r = append(*r, brokenRule{path, fmt.Sprintf(format, args...)})
+		*r = append(*r, brokenRule{path, maskUserInfo(fmt.Sprintf(format, args...))})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"punctual/account"
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/notify"
 )
 
@@ -135,7 +136,7 @@ func (j *job) ofSeries(ctx context.Context, by meeting.Actor, d *Departure, id i
 		_, err = j.meetings.CancelSeries(ctx, by, id, nil, meeting.ScopeAll, nil, d.Reason)
 		return err
 	}
-	_, err = j.meetings.UpdateSeries(ctx, by, id, nil, meeting.SeriesFields{Fields: d.fields(), Scope: meeting.ScopeAll})
+	_, err = j.meetings.UpdateSeries(ctx, by, id, nil, booking.SeriesFields{Fields: d.fields(), Scope: meeting.ScopeAll})
 	return err
 }
 
@@ -149,8 +150,8 @@ func (j *job) ofMeeting(ctx context.Context, by meeting.Actor, d *Departure, id 
 }
 
 // fields hand a meeting over, whatever quotas and other rules say.
-func (d *Departure) fields() meeting.Fields {
-	return meeting.Fields{Organizer: &meeting.OrganizerRef{UserID: d.ToUserID}, Override: &meeting.Override{Reason: d.Reason}}
+func (d *Departure) fields() booking.Fields {
+	return booking.Fields{Organizer: &booking.OrganizerRef{UserID: d.ToUserID}, Override: &meeting.Override{Reason: d.Reason}}
 }
 
 func (j *job) finish(ctx context.Context, d *Departure) error {

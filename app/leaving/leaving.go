@@ -21,6 +21,7 @@ import (
 	"punctual/account/fault"
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // Choice is what becomes of the coming meetings of a user who leaves.
@@ -84,13 +85,13 @@ type Service struct {
 
 	store     *Store
 	accounts  *account.Service
-	meetings  *meeting.Service
+	meetings  *booking.Service
 	scheduler Scheduler
 	now       func() time.Time
 }
 
 // NewService returns a service.
-func NewService(store *Store, accounts *account.Service, meetings *meeting.Service, scheduler Scheduler, now func() time.Time) *Service {
+func NewService(store *Store, accounts *account.Service, meetings *booking.Service, scheduler Scheduler, now func() time.Time) *Service {
 	return &Service{Page: 100, store: store, accounts: accounts, meetings: meetings, scheduler: scheduler, now: now}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
@@ -124,7 +125,7 @@ func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object)
 	target := Member{MeetingID: m.ID}
 	now := u.object.Head()
 	shared, _ := u.differing(old.Head(), now)
-	f := meeting.SeriesFields{Fields: shared}
+	f := booking.SeriesFields{Fields: shared}
 	u.recurring(&f, dates)
 	var err error
 	u.declined, err = u.inRooms(m.RoomIDs, u.roomsOf(now), true, &f.Fields, func() error {
@@ -143,7 +144,7 @@ func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object)
 }
 
 // tolerating tries to book a series. As few of its dates may be taken as the settings say: these decline.
-func (u *upload) tolerating(f *meeting.SeriesFields, dates *itip.Dates, try func() error) error {
+func (u *upload) tolerating(f *booking.SeriesFields, dates *itip.Dates, try func() error) error {
 	f.OnConflict = meeting.FailOnConflict
 	err := try()
 	taken, ok := errors.AsType[*meeting.SeriesConflictError](err)
@@ -162,7 +163,7 @@ func (u *upload) tolerating(f *meeting.SeriesFields, dates *itip.Dates, try func
 
 // inRooms tries a change in the rooms that an event invites, and returns those that decline because they cannot be
 // booked. Rooms that the meeting holds stay booked unless it moves. If no room is left, it returns the reason as well.
-func (u *upload) inRooms(held, invited []int64, moves bool, f *meeting.Fields, try func() error) (declined []int64, err error) {
+func (u *upload) inRooms(held, invited []int64, moves bool, f *booking.Fields, try func() error) (declined []int64, err error) {
 	if f.RoomIDs == nil && !moves { // who declined before still does
 		return without(invited, held), try()
 	}
@@ -205,7 +206,7 @@ func without(ids, others []int64) []int64 {
 }
 
 // differing are the fields in which an event differs from what it was.
-func (u *upload) differing(old, now *itip.Event) (f meeting.Fields, changed bool) {
+func (u *upload) differing(old, now *itip.Event) (f booking.Fields, changed bool) {
 	was, is := u.fields(old), u.fields(now)
 	if *was.Title != *is.Title {
 		f.Title, changed = is.Title, true
@@ -257,7 +258,7 @@ func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *it
 	}
 	now, was := u.object.Master, old.Master
 	shared, changed := u.differing(was, now)
-	f := meeting.SeriesFields{Fields: shared, OnConflict: meeting.FailOnConflict, Scope: meeting.ScopeAll}
+	f := booking.SeriesFields{Fields: shared, OnConflict: meeting.FailOnConflict, Scope: meeting.ScopeAll}
 	moves := shared.Start != nil || !slices.Equal(now.Rules, was.Rules) || !sameDates(startsOf(now.RDates), startsOf(was.RDates))
 	if moves {
 		u.recurring(&f, dates)

@@ -14,6 +14,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
@@ -406,7 +407,7 @@ func refusedRooms(err error) (rooms []int64) {
 }
 
 // fields of an event are its texts and people, without rooms and the user.
-func (u *upload) fields(e *itip.Event) meeting.Fields {
+func (u *upload) fields(e *itip.Event) booking.Fields {
 	f := importing.FieldsOf(e)
 	people := slices.DeleteFunc(*f.Attendees, func(p meeting.Person) bool {
 		return u.roomOf(p.Email) != 0 || strings.EqualFold(p.Email, u.by.Email)
@@ -450,7 +451,7 @@ func (u *upload) book() (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
-	f := meeting.SeriesFields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
+	f := booking.SeriesFields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
 	f.RoomIDs = &rooms
 	var target Member
 	if dates.Set == nil {
@@ -520,7 +521,7 @@ const interrupted = time.Hour
 
 // recurring sets the rule of a series, its first date and its dates. An event that takes place once is a series of one
 // date.
-func (u *upload) recurring(f *meeting.SeriesFields, d *itip.Dates) {
+func (u *upload) recurring(f *booking.SeriesFields, d *itip.Dates) {
 	set := d.Set
 	if set == nil {
 		zone := clock.ZoneOrUTC(d.Zone)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 )
@@ -36,7 +37,7 @@ type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, leng
 // Server answers the requests of calendar programs. Safe for concurrent use.
 type Server struct {
 	Store     Store
-	Meetings  *meeting.Service
+	Meetings  *booking.Service
 	Calendars Calendars
 	Busy      func(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error) // by lower-case email, without strangers
 	Suggest   Suggest

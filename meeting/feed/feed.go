@@ -21,7 +21,7 @@ const (
 // maxMeetings limits the meetings of a feed, and maxBytes their texts. Variables for tests.
 var maxMeetings, maxBytes = 20_000, 16 << 20
 
-// Meetings lists meetings, as [meeting.Service.Meetings] does.
+// Meetings lists meetings, as [booking.Service.Meetings] does.
 type Meetings interface {
 	Meetings(ctx context.Context, by meeting.Actor, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
 }

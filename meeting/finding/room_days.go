@@ -95,7 +95,7 @@ func calendars(rooms []*meeting.Room, from time.Time, n int) (map[string]calenda
 
 // RoomDays returns how busy rooms are on each day from one date up to another, by each room's own
 // calendar. Only year, month, and day of the dates count. A zero end is the day after the start.
-// Rooms are paged as in [meeting.Service.Rooms], at most 200 at once for more than a week. A roomID selects that room alone, active or not.
+// Rooms are paged as in [booking.Service.Rooms], at most 200 at once for more than a week. A roomID selects that room alone, active or not.
 func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int64, from, to time.Time, p meeting.Page) (found []RoomDays, next string, err error) {
 	if to.IsZero() {
 		to = from.AddDate(0, 0, 1)

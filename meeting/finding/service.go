@@ -28,7 +28,7 @@ const (
 	nextBatch  = 500
 )
 
-// Meetings is the part of [meeting.Service] that finding needs.
+// Meetings is the part of [booking.Service] that finding needs.
 type Meetings interface {
 	WithDeputies(ctx context.Context, by meeting.Actor) (meeting.Actor, error)
 	PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error

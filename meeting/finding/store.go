@@ -19,7 +19,7 @@ type Store interface {
 	// BlackoutsAfter returns the blackouts of these rooms, and of their sites, that end after an
 	// instant, by start.
 	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
-	// Held returns the slots that count for a claim. See [meeting.RulesStore].
+	// Held returns the slots that count for a claim. See [booking.RulesStore].
 	Held(ctx context.Context, c policy.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error)
 
 	// Candidates returns active rooms that meet the need, best fit first: least surplus capacity,

@@ -12,6 +12,7 @@ import (
 	"punctual/app/database"
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/policy"
@@ -254,7 +255,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	hold := true
 	var mu sync.Mutex
 	current := now
-	service := func(db *database.DB) *meeting.Service {
+	service := func(db *database.DB) *booking.Service {
 		settings := func() meeting.Settings {
 			mu.Lock()
 			defer mu.Unlock()
@@ -265,7 +266,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 			defer mu.Unlock()
 			return current
 		}
-		return meeting.NewService(gormstore.New(db.Gorm, outbox{}), people{f}, deaf{}, settings, time, slog.New(slog.DiscardHandler))
+		return booking.NewService(gormstore.New(db.Gorm, outbox{}), people{f}, deaf{}, settings, time, slog.New(slog.DiscardHandler))
 	}
 	one, two := service(f.db), service(second)
 	room := f.room("Hall", func(r *meeting.Room) {
@@ -274,13 +275,13 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	book := func(by meeting.Actor, day int) *meeting.Meeting {
 		t.Helper()
 		s := slot("12:00", "13:00")
-		m, err := one.Book(t.Context(), by, meeting.Fields{Title: new("X"), RoomIDs: &[]int64{room.ID}, Start: new(clock.At(s.Start.AddDate(0, 0, day))), End: new(clock.At(s.End.AddDate(0, 0, day))), Reminders: &[]meeting.Reminder{}})
+		m, err := one.Book(t.Context(), by, booking.Fields{Title: new("X"), RoomIDs: &[]int64{room.ID}, Start: new(clock.At(s.Start.AddDate(0, 0, day))), End: new(clock.At(s.End.AddDate(0, 0, day))), Reminders: &[]meeting.Reminder{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	approve := func(s *meeting.Service, by meeting.Actor, id meeting.ID) error {
+	approve := func(s *booking.Service, by meeting.Actor, id meeting.ID) error {
 		_, err := s.Approve(t.Context(), by, id, nil, "")
 		return err
 	}
@@ -362,10 +363,10 @@ func TestApproval_series(t *testing.T) {
 			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, SecondIDs: []int64{f.admin.ID}}
 		})
 		settings := func() meeting.Settings { return meeting.Settings{HoldPending: true, ApprovalTimeout: time.Hour} }
-		s := meeting.NewService(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-		book := func(start string) *meeting.SeriesResult {
+		s := booking.NewService(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		book := func(start string) *booking.SeriesResult {
 			t.Helper()
-			fields := meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: meeting.Fields{
+			fields := booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: booking.Fields{
 				Title: new("Stand-up"), RoomIDs: &[]int64{hall.ID}, Start: new(clock.Parse("2027-02-11T" + start + ":00")), End: new(clock.Parse("2027-02-11T" + start + ":30")),
 				Timezone: new("Europe/Berlin"), Reminders: &[]meeting.Reminder{}, Attendees: &[]meeting.Person{{Email: "guest@example.net"}},
 			}}
@@ -375,7 +376,7 @@ func TestApproval_series(t *testing.T) {
 			}
 			return r
 		}
-		states := func(r *meeting.SeriesResult) (all []meeting.Status) {
+		states := func(r *booking.SeriesResult) (all []meeting.Status) {
 			for _, m := range r.Meetings {
 				all = append(all, f.read(m.ID).Status)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
@@ -126,7 +127,7 @@ func TestFollowCheckIn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		l := newLine(f)
 		l.settings.CheckIn = meeting.CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute}
-		create := func(fields meeting.RoomFields) *meeting.Room {
+		create := func(fields booking.RoomFields) *meeting.Room {
 			t.Helper()
 			r, err := l.svc.CreateRoom(t.Context(), f.admin, fields)
 			if err != nil {
@@ -134,9 +135,9 @@ func TestFollowCheckIn(t *testing.T) {
 			}
 			return r
 		}
-		follows := create(meeting.RoomFields{Name: new("Follows")})
-		own := create(meeting.RoomFields{Name: new("Own"), CheckInRequired: new(false)})
-		later := create(meeting.RoomFields{Name: new("Later"), CheckInGrace: new(time.Minute)})
+		follows := create(booking.RoomFields{Name: new("Follows")})
+		own := create(booking.RoomFields{Name: new("Own"), CheckInRequired: new(false)})
+		later := create(booking.RoomFields{Name: new("Later"), CheckInGrace: new(time.Minute)})
 		ms := []*meeting.Meeting{f.book(slot("10:00", "11:00"), follows), f.book(slot("10:00", "11:00"), own), f.book(slot("10:00", "11:00"), later)}
 		until := func() (all []string) {
 			for _, m := range ms {
@@ -164,7 +165,7 @@ func TestFollowCheckIn(t *testing.T) {
 			t.Errorf("history %+v, %v", h, err)
 		}
 
-		patch := func(r *meeting.Room, fields meeting.RoomFields) *meeting.Room {
+		patch := func(r *meeting.Room, fields booking.RoomFields) *meeting.Room {
 			t.Helper()
 			r, err := l.svc.UpdateRoom(t.Context(), f.admin, r.ID, nil, fields)
 			if err != nil {
@@ -172,14 +173,14 @@ func TestFollowCheckIn(t *testing.T) {
 			}
 			return r
 		}
-		if r := patch(follows, meeting.RoomFields{CheckInGrace: new(20 * time.Minute)}); !r.Inherits {
+		if r := patch(follows, booking.RoomFields{CheckInGrace: new(20 * time.Minute)}); !r.Inherits {
 			t.Error("what it has already is not its own")
 		}
-		if r := patch(later, meeting.RoomFields{InheritCheckIn: true}); !r.Inherits || r.CheckIn != strict {
+		if r := patch(later, booking.RoomFields{InheritCheckIn: true}); !r.Inherits || r.CheckIn != strict {
 			t.Errorf("begins to follow: %+v", r)
 		}
 		f.want("another follows", until(), []string{"10:20", "", "10:20"})
-		if r := patch(follows, meeting.RoomFields{CheckInGrace: new(30 * time.Minute)}); r.Inherits || !r.CheckIn.Required {
+		if r := patch(follows, booking.RoomFields{CheckInGrace: new(30 * time.Minute)}); r.Inherits || !r.CheckIn.Required {
 			t.Errorf("on its own: %+v", r)
 		}
 		follow(meeting.CheckIn{}, 1)

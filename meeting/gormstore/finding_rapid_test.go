@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/policy"
@@ -192,7 +193,7 @@ func (s *search) first(t *rapid.T, n finding.Need, length time.Duration, span cl
 type search struct {
 	f       *fixture
 	at      time.Time
-	service *meeting.Service
+	service *booking.Service
 	finding *finding.Service
 	rooms   []*meeting.Room
 	by      meeting.Actor
@@ -217,7 +218,7 @@ func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T,
 			Limits:    policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 1000 * time.Hour},
 		}
 		people := deputies{people{f}, []meeting.Absence{{UserID: f.manager.ID, DeputyID: dora.ID}}}
-		s.service = meeting.NewService(f.store, people, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
+		s.service = booking.NewService(f.store, people, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
 		s.finding = finding.NewService(f.store, s.service, func() meeting.Settings { return settings }, func() time.Time { return s.at })
 		for i := range rapid.IntRange(1, 4).Draw(t, "rooms") {
 			s.rooms = append(s.rooms, f.room(string(rune('A'+i)), s.draw(t)))
@@ -289,7 +290,7 @@ func (s *search) fill(t *rapid.T) {
 		if !slot.End.After(s.at) {
 			continue
 		}
-		_, _, err := s.service.CreateBlackout(s.f.Context(), s.f.admin, meeting.BlackoutFields{
+		_, _, err := s.service.CreateBlackout(s.f.Context(), s.f.admin, booking.BlackoutFields{
 			RoomID: new(room.ID), Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)), Reason: new("Paint"),
 		})
 		if err != nil {
@@ -320,12 +321,12 @@ func (s *search) room(id int64) *meeting.Room {
 	return s.rooms[slices.IndexFunc(s.rooms, func(r *meeting.Room) bool { return r.ID == id })]
 }
 
-func fieldsOf(r *meeting.Room, slot clock.Slot, persons int) meeting.Fields {
+func fieldsOf(r *meeting.Room, slot clock.Slot, persons int) booking.Fields {
 	invited := []meeting.Person{}
 	for i := range persons {
 		invited = append(invited, meeting.Person{Email: fmt.Sprintf("guest%d@example.net", i)})
 	}
-	return meeting.Fields{
+	return booking.Fields{
 		Title: new("Drawn"), RoomIDs: &[]int64{r.ID}, Attendees: &invited,
 		Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)),
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
@@ -21,7 +22,7 @@ import (
 // importer imports calendars into a store.
 type importer struct {
 	*fixture
-	meetings *meeting.Service
+	meetings *booking.Service
 	imports  *importing.Service
 	options  importing.Options
 }
@@ -51,7 +52,7 @@ func newImporter(f *fixture) *importer {
 	}
 	clock := func() time.Time { return now }
 	i := &importer{fixture: f}
-	i.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, settings, clock, slog.New(slog.DiscardHandler))
+	i.meetings = booking.NewService(f.store, users{f: f}, nothing{}, settings, clock, slog.New(slog.DiscardHandler))
 	i.imports = importing.NewService(i.meetings, f.store, users{f: f}, settings, clock, func(uid string) bool { return strings.HasSuffix(uid, "@ours") }, 3)
 	return i
 }
@@ -303,7 +304,7 @@ func TestImport_onlyAdmins(t *testing.T) {
 			if _, err := i.imports.Import(t.Context(), by, nil, importing.Options{}); !errors.Is(err, meeting.ErrForbidden) {
 				t.Errorf("%s: %v", by.Role, err)
 			}
-			forged := meeting.Fields{Import: &meeting.Import{Organizer: meeting.Person{UserID: f.ben.ID}}}
+			forged := booking.Fields{Import: &meeting.Import{Organizer: meeting.Person{UserID: f.ben.ID}}}
 			if _, err := i.meetings.Book(t.Context(), by, forged); !errors.Is(err, meeting.ErrForbidden) {
 				t.Errorf("%s: %v", by.Role, err)
 			}

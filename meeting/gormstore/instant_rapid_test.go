@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/policy"
@@ -146,12 +147,12 @@ var month = clock.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
 func (s *tale) closeOrOpen() {
 	s.closed = !s.closed
 	var err error
-	day := meeting.BlackoutFields{RoomID: &s.room.ID, Start: new(clock.At(now)), End: new(clock.At(now.AddDate(0, 0, 1)))}
+	day := booking.BlackoutFields{RoomID: &s.room.ID, Start: new(clock.At(now)), End: new(clock.At(now.AddDate(0, 0, 1)))}
 	switch {
 	case s.closed && rapid.Bool().Draw(s.t, "blackout"):
 		s.blackout, _, err = s.svc.CreateBlackout(s.Context(), s.admin, day)
 	case s.closed:
-		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, meeting.RoomFields{Active: new(false)})
+		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, booking.RoomFields{Active: new(false)})
 	case s.blackout != nil && rapid.Bool().Draw(s.t, "moves"):
 		day.Start, day.End = new(clock.At(now.AddDate(0, 0, 9))), new(clock.At(now.AddDate(0, 0, 10)))
 		_, _, err = s.svc.UpdateBlackout(s.Context(), s.admin, s.blackout.ID, nil, day)
@@ -160,7 +161,7 @@ func (s *tale) closeOrOpen() {
 		err = s.svc.DeleteBlackout(s.Context(), s.admin, s.blackout.ID, nil)
 		s.blackout = nil
 	default:
-		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, meeting.RoomFields{Active: new(true)})
+		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, booking.RoomFields{Active: new(true)})
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -226,7 +227,7 @@ func (s *tale) checkIn() {
 	}
 	for _, try := range []func() error{
 		func() error { _, err := s.svc.End(s.Context(), s.admin, e.id, nil); return err },
-		func() error { _, err := s.svc.Extend(s.Context(), s.admin, e.id, nil, meeting.Fields{}); return err },
+		func() error { _, err := s.svc.Extend(s.Context(), s.admin, e.id, nil, booking.Fields{}); return err },
 		func() error { _, err := s.svc.Cancel(s.Context(), s.admin, e.id, nil, ""); return err },
 		func() error { _, err := s.svc.Approve(s.Context(), s.admin, e.id, nil, ""); return err },
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"punctual/app/database"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/migrations"
@@ -22,7 +23,7 @@ const races = 100
 // rivals are two instances on one database in Postgres, one of which is a moment behind.
 type rivals struct {
 	*line
-	early, late *meeting.Service
+	early, late *booking.Service
 	instant     time.Time // of the late one; the other is a microsecond behind
 }
 
@@ -38,8 +39,8 @@ func newRivals(t *testing.T) *rivals {
 		return db
 	}
 	r := &rivals{line: newLine(newFixture(t, open())), instant: now}
-	service := func(db *database.DB, behind time.Duration) *meeting.Service {
-		return meeting.NewService(gormstore.New(db.Gorm, outbox{}), r.crowd, r.queue, func() meeting.Settings { return r.settings },
+	service := func(db *database.DB, behind time.Duration) *booking.Service {
+		return booking.NewService(gormstore.New(db.Gorm, outbox{}), r.crowd, r.queue, func() meeting.Settings { return r.settings },
 			func() time.Time { return r.instant.Add(-behind) }, slog.New(slog.DiscardHandler))
 	}
 	r.early, r.late = service(r.db, time.Microsecond), service(open(), 0)
@@ -106,7 +107,7 @@ func TestCheckIn_againstNoShow(t *testing.T) {
 			case 1:
 				others, err = r.late.Book(t.Context(), r.ben, wish(rest, room))
 			default:
-				released[i-2], err = outcomeOf([]*meeting.Service{r.early, r.late}[i-2].ReleaseNoShows(t.Context(), ref))
+				released[i-2], err = outcomeOf([]*booking.Service{r.early, r.late}[i-2].ReleaseNoShows(t.Context(), ref))
 			}
 			return err
 		})
@@ -162,7 +163,7 @@ func TestAccept_againstTheEnd(t *testing.T) {
 			if i == 0 {
 				_, err = r.early.Accept(t.Context(), r.ben, offered.ID, nil)
 			} else {
-				_, err = []*meeting.Service{r.early, r.late}[i-1].ExpireWaits(t.Context(), ref)
+				_, err = []*booking.Service{r.early, r.late}[i-1].ExpireWaits(t.Context(), ref)
 			}
 			return err
 		})
@@ -210,7 +211,7 @@ func TestLeave_againstTheTurn(t *testing.T) {
 			if i == 0 {
 				return r.early.Leave(t.Context(), r.ben, first.ID, nil)
 			}
-			return []*meeting.Service{r.early, r.late}[i-1].Look(t.Context(), r.turing.ID)
+			return []*booking.Service{r.early, r.late}[i-1].Look(t.Context(), r.turing.ID)
 		})
 		if errs[1] != nil || errs[2] != nil {
 			t.Fatal(errs)
@@ -245,7 +246,7 @@ func TestEnd_againstEverybody(t *testing.T) {
 			case 0:
 				_, err = r.early.End(t.Context(), r.anna, m.ID, nil)
 			case 1:
-				_, err = r.early.Extend(t.Context(), r.anna, m.ID, nil, meeting.Fields{End: new(clock.Parse(later))})
+				_, err = r.early.Extend(t.Context(), r.anna, m.ID, nil, booking.Fields{End: new(clock.Parse(later))})
 			case 2:
 				_, err = r.late.Book(t.Context(), r.ben, wish(behind, r.turing))
 			default:
@@ -290,9 +291,9 @@ func TestUpdateRoom_checkInAgainstBookings(t *testing.T) {
 			case 1:
 				m, err = r.late.Book(t.Context(), r.ben, wish(on(day, "14:00", "15:00"), room))
 			case 2:
-				m, err = r.late.Update(t.Context(), r.anna, elsewhere.ID, nil, meeting.Fields{RoomIDs: &[]int64{room.ID}})
+				m, err = r.late.Update(t.Context(), r.anna, elsewhere.ID, nil, booking.Fields{RoomIDs: &[]int64{room.ID}})
 			default:
-				_, err = r.early.UpdateRoom(t.Context(), r.admin, room.ID, nil, meeting.RoomFields{CheckInRequired: &required, CheckInGrace: new(10 * time.Minute)})
+				_, err = r.early.UpdateRoom(t.Context(), r.admin, room.ID, nil, booking.RoomFields{CheckInRequired: &required, CheckInGrace: new(10 * time.Minute)})
 				return err
 			}
 			if err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -70,16 +71,16 @@ func drawStep(t *rapid.T) step {
 type round struct {
 	ctx     context.Context
 	f       *fixture
-	service *meeting.Service
+	service *booking.Service
 	rooms   []*meeting.Room
 	from    time.Time
 
 	mu     sync.Mutex
-	booked []booking
+	booked []bookedRoom
 	odd    []error // neither done nor refused in one of the known ways
 }
 
-type booking struct {
+type bookedRoom struct {
 	id meeting.ID
 	by meeting.Actor
 }
@@ -100,7 +101,7 @@ func newRound(ctx context.Context, f *fixture, t *rapid.T) *round {
 		}),
 	}
 	settings := meeting.Settings{Timezone: "UTC", HoldPending: hold, ApprovalTimeout: time.Hour}
-	r.service = meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
+	r.service = booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
 		func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	return r
 }
@@ -118,7 +119,7 @@ func (r *round) run(plan []step) {
 // do returns an error that no rule accounts for.
 func (r *round) do(s step) error {
 	start := r.from.Add(time.Duration(s.Quarter) * 15 * time.Minute)
-	fields := meeting.Fields{
+	fields := booking.Fields{
 		Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Duration(s.Quarters) * 15 * time.Minute))),
 		RoomIDs: &[]int64{},
 	}
@@ -132,7 +133,7 @@ func (r *round) do(s step) error {
 		m, e := r.service.Book(r.ctx, by, fields)
 		if err = e; err == nil {
 			r.mu.Lock()
-			r.booked = append(r.booked, booking{m.ID, by})
+			r.booked = append(r.booked, bookedRoom{m.ID, by})
 			r.mu.Unlock()
 		}
 	} else if b, ok := r.pick(s.Which); ok {
@@ -153,11 +154,11 @@ func (r *round) do(s step) error {
 	return err
 }
 
-func (r *round) pick(which int) (booking, bool) {
+func (r *round) pick(which int) (bookedRoom, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.booked) == 0 {
-		return booking{}, false
+		return bookedRoom{}, false
 	}
 	return r.booked[which%len(r.booked)], true
 }

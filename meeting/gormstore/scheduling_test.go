@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
@@ -27,7 +28,7 @@ import (
 type mailroom struct {
 	*fixture
 	at       time.Time
-	meetings *meeting.Service
+	meetings *booking.Service
 	service  *scheduling.Service
 	settings scheduling.Settings
 }
@@ -53,17 +54,17 @@ func newMailroom(f *fixture) *mailroom {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ReplyDomain: "rooms.example.org", Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
 	}
 	at := func() time.Time { return r.at }
-	r.meetings = meeting.NewService(f.store, users{f: f}, nothing{}, conf, at, slog.New(slog.DiscardHandler))
+	r.meetings = booking.NewService(f.store, users{f: f}, nothing{}, conf, at, slog.New(slog.DiscardHandler))
 	r.service = scheduling.NewService(scheduling.Deps{
 		Meetings: r.meetings, Finding: finding.NewService(f.store, r.meetings, conf, at), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
 		UID: ourUID, Settings: func() scheduling.Settings { return r.settings }, Now: at, Log: slog.New(slog.DiscardHandler),
 	})
-	site, err := r.meetings.CreateSite(f.Context(), f.admin, meeting.SiteFields{Name: new("Berlin"), Address: new("any")})
+	site, err := r.meetings.CreateSite(f.Context(), f.admin, booking.SiteFields{Name: new("Berlin"), Address: new("any")})
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, room := range []*meeting.Room{f.turing, f.hopper} {
-		_, err := r.meetings.UpdateRoom(f.Context(), f.admin, room.ID, nil, meeting.RoomFields{Address: new(strings.ToLower(room.Name)), SiteID: &site.ID})
+		_, err := r.meetings.UpdateRoom(f.Context(), f.admin, room.ID, nil, booking.RoomFields{Address: new(strings.ToLower(room.Name)), SiteID: &site.ID})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -304,7 +305,7 @@ func (r *mailroom) wantAnswers(uid, want string) {
 func TestScheduling_decidedLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newMailroom(f)
-		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.turing.ID, nil, meeting.RoomFields{ApprovalRequired: new(true)}); err != nil {
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.turing.ID, nil, booking.RoomFields{ApprovalRequired: new(true)}); err != nil {
 			t.Fatal(err)
 		}
 		id := r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "a", 0, 2)).MeetingIDs[0]
@@ -328,11 +329,11 @@ func TestScheduling_decidedLater(t *testing.T) {
 
 		r.want("done hopper=ACCEPTED", "hopper", calendarMessage("REQUEST", "c", 0, 2))
 		id = r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "c", 0, 2)).MeetingIDs[0]
-		_, err := r.meetings.Update(f.Context(), f.anna, id, nil, meeting.Fields{Title: new("Other")})
+		_, err := r.meetings.Update(f.Context(), f.anna, id, nil, booking.Fields{Title: new("Other")})
 		if _, foreign := errors.AsType[*meeting.ForeignError](err); !foreign {
 			t.Errorf("another title: %v", err)
 		}
-		if _, err := r.meetings.Update(f.Context(), f.admin, id, nil, meeting.Fields{RoomIDs: &[]int64{f.hopper.ID}}); err != nil {
+		if _, err := r.meetings.Update(f.Context(), f.admin, id, nil, booking.Fields{RoomIDs: &[]int64{f.hopper.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		r.wantAnswers("c", "hopper=ACCEPTED; turing=DECLINED The room is no longer available.")
@@ -519,7 +520,7 @@ func TestScheduling_responses(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newMailroom(f)
 		start := now.Add(2 * time.Hour)
-		fields := meeting.Fields{
+		fields := booking.Fields{
 			RoomIDs: &[]int64{f.turing.ID}, Title: new("Review"), Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
 			Attendees: &[]meeting.Person{{Email: "ben@example.org"}},
 		}
@@ -557,14 +558,14 @@ func TestScheduling_responses(t *testing.T) {
 		r.reply("refused unknown_meeting", to, "meeting-1@elsewhere", "ACCEPTED", 1, "20270201T140000Z", at)
 		r.reply("refused unknown_meeting", "meeting-999", uid, "ACCEPTED", 1, "20270201T140000Z", at)
 		r.reply("ignored method", "turing", uid, "ACCEPTED", 1, "20270201T140000Z", at)
-		if _, err := r.meetings.Update(f.Context(), f.anna, m.ID, nil, meeting.Fields{Attendees: &[]meeting.Person{{Email: "eve@example.net"}}}); err != nil {
+		if _, err := r.meetings.Update(f.Context(), f.anna, m.ID, nil, booking.Fields{Attendees: &[]meeting.Person{{Email: "eve@example.net"}}}); err != nil {
 			t.Fatal(err)
 		}
 		r.reply("refused not_invited", to, uid, "ACCEPTED", 1, "20270201T140000Z", at)
 
 		// A series: all dates, and one of them. A date that was answered since keeps its answer.
 		fields.Start, fields.End = new(clock.At(start.Add(24*time.Hour))), new(clock.At(start.Add(25*time.Hour)))
-		made, err := r.meetings.BookSeries(f.Context(), f.anna, meeting.SeriesFields{Fields: fields, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
+		made, err := r.meetings.BookSeries(f.Context(), f.anna, booking.SeriesFields{Fields: fields, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -591,7 +592,7 @@ func TestScheduling_responses(t *testing.T) {
 		if m, err = r.meetings.Book(f.Context(), f.anna, fields); err != nil {
 			t.Fatal(err)
 		}
-		if made, err = r.meetings.Repeat(f.Context(), f.anna, m.ID, nil, meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=2"), OnConflict: meeting.FailOnConflict}); err != nil {
+		if made, err = r.meetings.Repeat(f.Context(), f.anna, m.ID, nil, booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=2"), OnConflict: meeting.FailOnConflict}); err != nil {
 			t.Fatal(err)
 		}
 		to = fmt.Sprint("meeting-", m.ID)
@@ -668,7 +669,7 @@ func TestScheduling_severalRooms(t *testing.T) {
 		r.want("done", "turing", calendarMessage("CANCEL", "busy", 3, 39))
 
 		// Reasons are for people.
-		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, meeting.RoomFields{MaxDuration: new(30 * time.Minute)}); err != nil {
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, booking.RoomFields{MaxDuration: new(30 * time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
 		out := r.want("done hopper=DECLINED(max_duration)", "hopper", calendarMessage("REQUEST", "d", 0, 10))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 	"punctual/tests/testenv/testdb"
@@ -45,10 +46,10 @@ func BenchmarkPreviewSeries_otherRoom(b *testing.B) {
 				f.ben.ID, now, now, at, ids[c.rooms-1]+60, place.ID)
 			f.sql("ANALYZE")
 			settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: time.Hour, Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour}}
-			service := meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+			service := booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 			conflict := meeting.OtherRoom
-			fields := meeting.SeriesFields{
-				Fields: meeting.Fields{Title: new("x"), RoomIDs: &ids, Start: new(clock.Parse(at.Format("2006-01-02T15:04:05"))), End: new(clock.Parse(at.Add(time.Hour).Format("2006-01-02T15:04:05"))), Timezone: new("UTC")},
+			fields := booking.SeriesFields{
+				Fields: booking.Fields{Title: new("x"), RoomIDs: &ids, Start: new(clock.Parse(at.Format("2006-01-02T15:04:05"))), End: new(clock.Parse(at.Add(time.Hour).Format("2006-01-02T15:04:05"))), Timezone: new("UTC")},
 				Rule:   new(fmt.Sprintf("FREQ=DAILY;COUNT=%d", c.dates)), OnConflict: conflict,
 			}
 			b.ReportAllocs()

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -56,7 +57,7 @@ func TestSeries_substituteTakesTheQuotaOfAMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		change := meeting.SeriesFields{OnConflict: meeting.OtherRoom}
+		change := booking.SeriesFields{OnConflict: meeting.OtherRoom}
 		change.RoomIDs = &[]int64{hall.ID, lab.ID}
 		preview, err := f.service().PreviewUpdate(t.Context(), f.anna, made.Series.ID, nil, change)
 		if err != nil || !preview.Saved {
@@ -79,7 +80,7 @@ func TestSeries_substituteTakesTheQuotaOfAMove(t *testing.T) {
 // site has rooms of every kind, some of them taken for some time.
 type site struct {
 	*fixture
-	service *meeting.Service
+	service *booking.Service
 	rooms   []*meeting.Room
 }
 
@@ -89,7 +90,7 @@ func newSite(f *fixture, t *rapid.T) *site {
 		Timezone: "Europe/Berlin", HoldPending: rapid.Bool().Draw(t, "hold_pending"), ApprovalTimeout: time.Hour,
 		Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour},
 	}
-	s.service = meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
+	s.service = booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
 		func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	place := &meeting.Site{Name: fmt.Sprintf("Site %d", f.count("sites")), Timezone: "Europe/Berlin", CreatedAt: now, UpdatedAt: now}
 	if err := f.store.CreateSite(f.Context(), place); err != nil {
@@ -113,14 +114,14 @@ func newSite(f *fixture, t *rapid.T) *site {
 	for range rapid.IntRange(0, 8).Draw(t, "taken") {
 		start := now.AddDate(0, 0, rapid.IntRange(1, 20).Draw(t, "day")).Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "hour")) * time.Hour)
 		by := rapid.SampledFrom([]meeting.Actor{f.anna, f.ben, f.admin}).Draw(t, "by")
-		_, _ = s.service.Book(f.Context(), by, meeting.Fields{
+		_, _ = s.service.Book(f.Context(), by, booking.Fields{
 			Title: new("In the way"), RoomIDs: &[]int64{s.rooms[rapid.IntRange(0, 4).Draw(t, "of")].ID},
 			Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))),
 		})
 	}
 	if rapid.Bool().Draw(t, "blackout?") {
 		start := now.AddDate(0, 0, rapid.IntRange(1, 20).Draw(t, "closed"))
-		_, _, err := s.service.CreateBlackout(f.Context(), f.admin, meeting.BlackoutFields{
+		_, _, err := s.service.CreateBlackout(f.Context(), f.admin, booking.BlackoutFields{
 			RoomID: &s.rooms[rapid.IntRange(0, 4).Draw(t, "of")].ID, Reason: new("Paint"),
 			Start: new(clock.At(start)), End: new(clock.At(start.AddDate(0, 0, 2))),
 		})
@@ -135,8 +136,8 @@ func newSite(f *fixture, t *rapid.T) *site {
 func (s *site) run(t *rapid.T) (saved int) {
 	ctx := s.Context()
 	fields := s.draw(t, true)
-	made := s.agree(t, "new", func() (*meeting.SeriesResult, error) { return s.service.PreviewSeries(ctx, s.anna, fields) },
-		func() (*meeting.SeriesResult, error) { return s.service.BookSeries(ctx, s.anna, fields) })
+	made := s.agree(t, "new", func() (*booking.SeriesResult, error) { return s.service.PreviewSeries(ctx, s.anna, fields) },
+		func() (*booking.SeriesResult, error) { return s.service.BookSeries(ctx, s.anna, fields) })
 	for range 3 {
 		if made == nil {
 			return saved
@@ -151,8 +152,8 @@ func (s *site) run(t *rapid.T) (saved int) {
 				return saved
 			}
 		}
-		r := s.agree(t, "change", func() (*meeting.SeriesResult, error) { return s.service.PreviewUpdate(ctx, s.anna, id, nil, change) },
-			func() (*meeting.SeriesResult, error) { return s.service.UpdateSeries(ctx, s.anna, id, nil, change) })
+		r := s.agree(t, "change", func() (*booking.SeriesResult, error) { return s.service.PreviewUpdate(ctx, s.anna, id, nil, change) },
+			func() (*booking.SeriesResult, error) { return s.service.UpdateSeries(ctx, s.anna, id, nil, change) })
 		if r != nil {
 			made = r
 		}
@@ -160,9 +161,9 @@ func (s *site) run(t *rapid.T) (saved int) {
 	return saved
 }
 
-func (s *site) draw(t *rapid.T, whole bool) meeting.SeriesFields {
+func (s *site) draw(t *rapid.T, whole bool) booking.SeriesFields {
 	is := func(name string) bool { return whole || rapid.Bool().Draw(t, name) }
-	f := meeting.SeriesFields{OnConflict: rapid.SampledFrom([]meeting.OnConflict{"fail", "skip", "other_room"}).Draw(t, "on_conflict")}
+	f := booking.SeriesFields{OnConflict: rapid.SampledFrom([]meeting.OnConflict{"fail", "skip", "other_room"}).Draw(t, "on_conflict")}
 	day := now.AddDate(0, 0, rapid.IntRange(1, 5).Draw(t, "first"))
 	if is("time") {
 		start := day.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "hour")) * time.Hour)
@@ -186,7 +187,7 @@ func (s *site) draw(t *rapid.T, whole bool) meeting.SeriesFields {
 }
 
 // agree compares a preview with what is saved, which it returns; nil: nothing was.
-func (s *site) agree(t *rapid.T, what string, preview, save func() (*meeting.SeriesResult, error)) *meeting.SeriesResult {
+func (s *site) agree(t *rapid.T, what string, preview, save func() (*booking.SeriesResult, error)) *booking.SeriesResult {
 	seen, err := preview()
 	saved, saveErr := save()
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *site) agree(t *rapid.T, what string, preview, save func() (*meeting.Ser
 }
 
 // plain is what can be compared of a plan and of what was saved.
-func plain(r *meeting.SeriesResult) (dates []string) {
+func plain(r *booking.SeriesResult) (dates []string) {
 	for _, m := range r.Meetings {
 		dates = append(dates, fmt.Sprint(m.Slot.Start, m.Slot.End, m.OriginalStart, m.RoomIDs, m.Status, m.Title, m.Request != nil))
 	}

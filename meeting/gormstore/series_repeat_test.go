@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/policy"
 )
 
@@ -14,14 +15,14 @@ import (
 func TestRepeat(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}, Undo: time.Minute}
-		service := meeting.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		service := booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 		single := every(f.wide, "")
 		single.Rule = nil
 		m, err := service.Book(t.Context(), f.anna, single.Fields)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := service.Repeat(t.Context(), f.anna, m.ID, nil, meeting.SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=3")})
+		made, err := service.Repeat(t.Context(), f.anna, m.ID, nil, booking.SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=3")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestRepeat(t *testing.T) {
 		if dates, err = f.store.SeriesMeetings(t.Context(), series.ID); err != nil || len(dates) != 2 || dates[0].Status != meeting.Cancelled || dates[1].Status != meeting.Cancelled {
 			t.Errorf("after the undo the others are %v, %v", dates, err)
 		}
-		if _, err := service.Repeat(t.Context(), f.anna, m.ID, nil, meeting.SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=2")}); err != nil {
+		if _, err := service.Repeat(t.Context(), f.anna, m.ID, nil, booking.SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=2")}); err != nil {
 			t.Errorf("it does not repeat again: %v", err)
 		}
 	})

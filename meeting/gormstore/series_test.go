@@ -12,22 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
 // strangers is a directory that knows nobody.
-func (f *fixture) service() *meeting.Service {
+func (f *fixture) service() *booking.Service {
 	settings := func() meeting.Settings {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}}
 	}
-	return meeting.NewService(f.store, nobody{}, nothing{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	return booking.NewService(f.store, nobody{}, nothing{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 }
 
 // every is a series of an hour from the day after the tests' on.
-func every(room *meeting.Room, rule string) meeting.SeriesFields {
-	return meeting.SeriesFields{
-		Fields: meeting.Fields{
+func every(room *meeting.Room, rule string) booking.SeriesFields {
+	return booking.SeriesFields{
+		Fields: booking.Fields{
 			Title: new("Series"), RoomIDs: &[]int64{room.ID}, Timezone: new("Europe/Berlin"),
 			Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00")),
 			Attendees: &[]meeting.Person{{Email: "a@example.org"}, {Email: "b@example.org"}},
@@ -86,7 +87,7 @@ func TestSeries_movesThroughItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		move := meeting.SeriesFields{Fields: meeting.Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
+		move := booking.SeriesFields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
 		moved, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, move)
 		if err != nil {
 			t.Fatal(err)
@@ -119,12 +120,12 @@ func TestSeries_movesOntoADateThatStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		aside := made.Meetings[1] // on the 18th
-		if _, err := svc.Update(t.Context(), f.anna, aside.ID, nil, meeting.Fields{Title: new("Aside")}); err != nil {
+		if _, err := svc.Update(t.Context(), f.anna, aside.ID, nil, booking.Fields{Title: new("Aside")}); err != nil {
 			t.Fatal(err)
 		}
-		for _, change := range []meeting.SeriesFields{
-			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: meeting.Fields{Start: new(clock.Parse("2027-02-13T08:00:00")), End: new(clock.Parse("2027-02-13T09:00:00"))}},
-			{Fields: meeting.Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}},
+		for _, change := range []booking.SeriesFields{
+			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: booking.Fields{Start: new(clock.Parse("2027-02-13T08:00:00")), End: new(clock.Parse("2027-02-13T09:00:00"))}},
+			{Fields: booking.Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}},
 		} {
 			if _, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change); err != nil {
 				t.Fatal(err)
@@ -278,8 +279,8 @@ func TestSeries_editedAtOnce(t *testing.T) {
 		id, version := made.Series.ID, made.Series.Version
 		both := func(i int, ifMatch *int64) []error {
 			return together(2, func(who int) (err error) {
-				title := meeting.SeriesFields{Fields: meeting.Fields{Title: new(fmt.Sprint("Title ", i))}}
-				room := meeting.SeriesFields{Fields: meeting.Fields{Description: new(fmt.Sprint("Text ", i))}}
+				title := booking.SeriesFields{Fields: booking.Fields{Title: new(fmt.Sprint("Title ", i))}}
+				room := booking.SeriesFields{Fields: booking.Fields{Description: new(fmt.Sprint("Text ", i))}}
 				if who == 0 {
 					_, err = svc.UpdateSeries(t.Context(), f.anna, id, ifMatch, title)
 				} else {

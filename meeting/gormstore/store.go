@@ -20,6 +20,7 @@ import (
 
 	"punctual/app/database/sqlfile"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 //go:embed sql
@@ -51,7 +52,7 @@ type Trail interface {
 	Note(tx *gorm.DB, action, id, name string, before, after []any) error
 }
 
-// Store is a [meeting.Store] on a database whose schema is migrated. Safe for concurrent use.
+// Store is a [booking.Store] on a database whose schema is migrated. Safe for concurrent use.
 type Store struct {
 	db      *gorm.DB
 	outbox  Outbox
@@ -63,7 +64,7 @@ type Store struct {
 	lastLook  *atomic.Int64 // number of the last check of the waiting list
 }
 
-var _ meeting.Store = (*Store)(nil)
+var _ booking.Store = (*Store)(nil)
 
 // New returns a store on db, which must come from package database, because times are stored as
 // instants. Notices are written to the outbox.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -131,7 +132,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 		}
 	}
 	for i, rule := range []string{"FREQ=DAILY;COUNT=3", "FREQ=WEEKLY;COUNT=4"} { // in rooms that nobody else wants
-		fields := meeting.SeriesFields{Fields: wish(slot("12:00", "13:00"), s.rooms[4+i]), Rule: &rule}
+		fields := booking.SeriesFields{Fields: wish(slot("12:00", "13:00"), s.rooms[4+i]), Rule: &rule}
 		fields.Timezone = new("UTC")
 		result, err := s.svc.BookSeries(s.Context(), s.by[i], fields)
 		if err != nil {

@@ -64,7 +64,7 @@ func (c *pastContent) add(before, m *meeting.Meeting) {
 
 // keepChange keeps what a change of one meeting replaced, if it can be undone.
 func (s *Store) keepChange(tx *gorm.DB, before, m *meeting.Meeting, notices []meeting.Notice) error {
-	u := m.Undoable()
+	u := m.Undoable
 	if u == nil {
 		return nil
 	}

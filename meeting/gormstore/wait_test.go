@@ -13,6 +13,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
@@ -66,7 +67,7 @@ func (q *looks) take() []string {
 // line is a fixture with a service whose clock stands and of which people wait for rooms.
 type line struct {
 	*fixture
-	svc      *meeting.Service
+	svc      *booking.Service
 	queue    *looks
 	crowd    crowd
 	settings meeting.Settings
@@ -84,8 +85,8 @@ func newLine(f *fixture) *line {
 }
 
 // instance is another process on the same database.
-func (l *line) instance() *meeting.Service {
-	return meeting.NewService(gormstore.New(l.db.Gorm, outbox{}), l.crowd, l.queue, func() meeting.Settings { return l.settings },
+func (l *line) instance() *booking.Service {
+	return booking.NewService(gormstore.New(l.db.Gorm, outbox{}), l.crowd, l.queue, func() meeting.Settings { return l.settings },
 		func() time.Time { return l.clock }, slog.New(slog.DiscardHandler))
 }
 
@@ -97,13 +98,13 @@ func (l *line) knows(a meeting.Actor) {
 	l.crowd.people[a.ID] = meeting.Person{UserID: a.ID, Email: a.Email, Name: a.Name, Role: a.Role}
 }
 
-func wish(s clock.Slot, rooms ...*meeting.Room) meeting.Fields {
+func wish(s clock.Slot, rooms ...*meeting.Room) booking.Fields {
 	ids := make([]int64, len(rooms))
 	for i, r := range rooms {
 		ids[i] = r.ID
 	}
 	title, start, end := "Wish", s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339)
-	return meeting.Fields{Title: &title, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), RoomIDs: &ids}
+	return booking.Fields{Title: &title, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), RoomIDs: &ids}
 }
 
 func (l *line) join(by meeting.Actor, s clock.Slot, rooms ...*meeting.Room) *meeting.Wait {
@@ -234,7 +235,7 @@ func TestWait_whateverFrees(t *testing.T) {
 			"move": func(l *line, r *meeting.Room, m *meeting.Meeting) error {
 				to := slot("15:00", "16:00")
 				start, end := to.Start.Format(time.RFC3339), to.End.Format(time.RFC3339)
-				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(clock.Parse(start)), End: new(clock.Parse(end))})
+				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, booking.Fields{Start: new(clock.Parse(start)), End: new(clock.Parse(end))})
 				return err
 			},
 			"end": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
@@ -266,7 +267,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"shorten": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{End: new(clock.At(at("10:30")))})
+				_, err := l.svc.Update(ctx, f.anna, m.ID, nil, booking.Fields{End: new(clock.At(at("10:30")))})
 				return err
 			},
 		} {
@@ -299,7 +300,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		})
 		decide := func(approve bool, start, end string, m *meeting.Meeting) {
 			t.Helper()
-			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, meeting.Fields{Start: new(clock.At(at(start))), End: new(clock.At(at(end)))})
+			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, booking.Fields{Start: new(clock.At(at(start))), End: new(clock.At(at(end)))})
 			if err == nil && approve {
 				_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
 			}
@@ -328,7 +329,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		l.look()
 		l.wantState("it moved", place, meeting.Booked)
 
-		series, err := l.svc.BookSeries(ctx, f.anna, meeting.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: wish(on(1, "10:00", "11:00"), f.turing)})
+		series, err := l.svc.BookSeries(ctx, f.anna, booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: wish(on(1, "10:00", "11:00"), f.turing)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -565,9 +566,9 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 	})
 }
 
-func blackout(r *meeting.Room, s clock.Slot) meeting.BlackoutFields {
+func blackout(r *meeting.Room, s clock.Slot) booking.BlackoutFields {
 	start, end, reason := s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339), "Painting"
-	return meeting.BlackoutFields{RoomID: &r.ID, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), Reason: &reason}
+	return booking.BlackoutFields{RoomID: &r.ID, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), Reason: &reason}
 }
 
 // A full pass of the loader finds what became free without a word.
@@ -604,7 +605,7 @@ func TestWait_buffers(t *testing.T) {
 		l.wantState("in the buffers", w, meeting.Waiting)
 		patch := func(before, after time.Duration) {
 			t.Helper()
-			if _, err := l.svc.UpdateRoom(t.Context(), f.admin, room.ID, nil, meeting.RoomFields{BufferBefore: &before, BufferAfter: &after}); err != nil {
+			if _, err := l.svc.UpdateRoom(t.Context(), f.admin, room.ID, nil, booking.RoomFields{BufferBefore: &before, BufferAfter: &after}); err != nil {
 				t.Fatal(err)
 			}
 			l.look()
@@ -695,7 +696,7 @@ func TestWait_race(t *testing.T) {
 			l.knows(a)
 			people = append(people, a)
 		}
-		instances := []*meeting.Service{l.svc, l.instance()}
+		instances := []*booking.Service{l.svc, l.instance()}
 		stolen := 0
 		for round := range rounds {
 			ctx := t.Context()

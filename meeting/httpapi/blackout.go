@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -61,13 +62,13 @@ func (BlackoutInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	return s
 }
 
-func (p BlackoutPatch) fields(faults []meeting.Fault) meeting.BlackoutFields {
-	return meeting.BlackoutFields{
+func (p BlackoutPatch) fields(faults []meeting.Fault) booking.BlackoutFields {
+	return booking.BlackoutFields{
 		Start: mapField(p.Start, clock.Parse), End: mapField(p.End, clock.Parse), Timezone: p.Timezone.ptr(), Reason: p.Reason.ptr(), Faults: faults,
 	}
 }
 
-func (p BlackoutInput) fields(faults []meeting.Fault) meeting.BlackoutFields {
+func (p BlackoutInput) fields(faults []meeting.Fault) booking.BlackoutFields {
 	f := p.BlackoutPatch.fields(faults)
 	if !p.RoomID.Null {
 		f.RoomID = p.RoomID.ptr()
@@ -141,7 +142,7 @@ func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[Bla
 	return &made[EffectiveBlackout]{ETag: etag(b.Version), Location: h.locate("blackouts", b.ID), Body: effective(b, affected)}, nil
 }
 
-func effective(b *policy.Blackout, affected meeting.Affected) EffectiveBlackout {
+func effective(b *policy.Blackout, affected booking.Affected) EffectiveBlackout {
 	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected.Meetings, meetingOf), AffectedMore: affected.More}
 }
 

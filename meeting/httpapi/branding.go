@@ -8,13 +8,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // Branding is what the page shows of the organization.
 type Branding struct {
 	Name         *string    `json:"name" doc:"Name of the organization; null if none"`
 	Message      *string    `json:"message" doc:"Plain text for everyone; null if none"`
-	MessageUntil *time.Time `json:"message_until" nullable:"true" doc:"When the message disappears; null: never"`
+	MessageUntil *time.Time `json:"message_until" nullable:"true" doc:"When the message disappears; null if it stays"`
 	Logo         *string    `json:"logo" doc:"Version of the logo, for v of /branding/logo; null without one"`
 	Version      int64      `json:"version"`
 }
@@ -27,12 +28,12 @@ func brandingOf(b *meeting.Branding) Branding {
 type BrandingPatch struct {
 	Name         Field[string] `json:"name,omitempty" doc:"At most 60 characters"`
 	Message      Field[string] `json:"message,omitempty" doc:"At most 300 characters, one line"`
-	MessageUntil Field[string] `json:"message_until,omitempty" doc:"RFC 3339, or local in the installation's time zone; null: no end" example:"2027-02-10T18:00:00"`
+	MessageUntil Field[string] `json:"message_until,omitempty" doc:"RFC 3339, or local in the installation's time zone; null if the message stays" example:"2027-02-10T18:00:00"`
 	Logo         Field[[]byte] `json:"logo,omitempty" doc:"PNG, JPEG, WebP or SVG as base64, at most 720 KB; stored at most 480 pixels wide and high"`
 }
 
-func (p BrandingPatch) fields(faults []meeting.Fault) meeting.BrandingFields {
-	return meeting.BrandingFields{
+func (p BrandingPatch) fields(faults []meeting.Fault) booking.BrandingFields {
+	return booking.BrandingFields{
 		Name: p.Name.ptr(), Message: p.Message.ptr(), Logo: p.Logo.ptr(), Faults: faults,
 		NoEnd: p.MessageUntil.Set && p.MessageUntil.Value == "", MessageUntil: timeOf(p.MessageUntil.Value),
 	}
@@ -41,7 +42,7 @@ func (p BrandingPatch) fields(faults []meeting.Fault) meeting.BrandingFields {
 func (h *handlers) registerBranding(api huma.API) {
 	const tag = "Branding"
 	get := operation("get-branding", http.MethodGet, "/branding", "Get name, message and logo of the organization", tag)
-	get.Description = "Needs no sign-in. A message that has ended is left out, except for admins."
+	get.Description = "Needs no sign-in. A message that has ended is left out."
 	register(api, get, h.branding)
 	change := heavy(operation("update-branding", http.MethodPatch, "/branding", "Change name, message or logo of the organization", tag))
 	change.Errors = append(change.Errors, http.StatusPreconditionFailed)
@@ -54,8 +55,7 @@ func (h *handlers) registerBranding(api huma.API) {
 }
 
 func (h *handlers) branding(ctx context.Context, _ *struct{}) (*one[Branding], error) {
-	by, err := actorOf(ctx)
-	return answerBranding(h.svc.Branding(ctx, err == nil && by.MayManageRooms()))
+	return answerBranding(h.svc.Branding(ctx))
 }
 
 type updateBrandingInput struct {

@@ -15,6 +15,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/feed"
 )
 
@@ -23,12 +24,12 @@ type Calendars interface {
 	// Calendar returns the meetings up to an instant.
 	Calendar(name string, ms []*meeting.Meeting, until time.Time) []byte
 	// Entry returns one meeting or series, to import.
-	Entry(e *meeting.CalendarItem) []byte
+	Entry(e *booking.CalendarItem) []byte
 }
 
 // CalendarDeps are the dependencies of calendar feeds.
 type CalendarDeps struct {
-	Service   *meeting.Service
+	Service   *booking.Service
 	Feeds     *feed.Service
 	Accounts  *account.Service
 	Calendars Calendars

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // CustomField is a field of meetings that admins define.
@@ -76,8 +77,8 @@ func (CustomFieldInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.S
 	return s
 }
 
-func (p CustomFieldPatch) fields(faults []meeting.Fault) meeting.CustomFieldFields {
-	return meeting.CustomFieldFields{
+func (p CustomFieldPatch) fields(faults []meeting.Fault) booking.CustomFieldFields {
+	return booking.CustomFieldFields{
 		Name: p.Name.ptr(), Label: p.Label.ptr(), Labels: p.Labels.ptr(), Choices: p.Choices.ptr(), Help: p.Help.ptr(), Required: p.Required.ptr(),
 		Kind:     mapField(p.Kind.or("text"), func(s string) meeting.FieldKind { return meeting.FieldKind(s) }),
 		Audience: mapField(p.Audience.or("everyone"), func(s string) meeting.Audience { return meeting.Audience(s) }),

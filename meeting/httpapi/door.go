@@ -9,6 +9,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/events"
 	"punctual/meeting/linkpages"
 )
@@ -24,7 +25,7 @@ const doorCodeLife = 3 * time.Minute
 
 // DoorDeps are the dependencies of door displays.
 type DoorDeps struct {
-	Service  *meeting.Service
+	Service  *booking.Service
 	Accounts *account.Service // of the devices
 	Links    *linkpages.Links
 	Stream   *events.Stream            // events of the rooms
@@ -46,7 +47,7 @@ func RegisterDoor(api huma.API, d DoorDeps) {
 }
 
 type doorHandlers struct {
-	svc      *meeting.Service
+	svc      *booking.Service
 	accounts *account.Service
 	links    *linkpages.Links
 	stream   *events.Stream

@@ -9,6 +9,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // DoorPairing is a code that pairs a device with the door of a room.
@@ -254,13 +255,13 @@ func (h *doorHandlers) door(ctx context.Context, _ *struct{}) (*doorOutput, erro
 	return &doorOutput{"no-store", h.view(d)}, nil
 }
 
-func (h *doorHandlers) view(d *meeting.Door) Door {
+func (h *doorHandlers) view(d *booking.Door) Door {
 	r := d.Room
 	v := Door{
 		Room: DoorRoom{ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: append([]string{}, r.Features...), Timezone: r.Zone, Photo: text(r.Photo)},
 		Now:  d.At.UTC(), State: string(d.State), Until: instant(d.Until), Day: DoorDay{d.Day.Start.UTC(), d.Day.End.UTC()},
 		Today: list(d.Today, doorMeetingOf), Closed: list(d.Closed, doorClosureOf), Code: h.codeOf(r), BookURL: h.links.BookURL(r.ID),
-		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c meeting.DoorChoice) int { return int(c.Length / time.Minute) }),
+		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c booking.DoorChoice) int { return int(c.Length / time.Minute) }),
 	}
 	for i := range v.Today {
 		if d.Current != nil && v.Today[i].ID == d.Current.ID {
@@ -270,7 +271,7 @@ func (h *doorHandlers) view(d *meeting.Door) Door {
 	return v
 }
 
-func doorMeetingOf(m meeting.DoorMeeting) DoorMeeting {
+func doorMeetingOf(m booking.DoorMeeting) DoorMeeting {
 	return DoorMeeting{
 		ID: m.ID, Title: m.Title, Organizer: m.Organizer.Name, Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Status: string(m.Status),
 		Private: m.Visibility == meeting.Private, EndedAt: instant(m.EndedAt),
@@ -279,11 +280,11 @@ func doorMeetingOf(m meeting.DoorMeeting) DoorMeeting {
 	}
 }
 
-func doorChoiceOf(c meeting.DoorChoice) DoorChoice {
+func doorChoiceOf(c booking.DoorChoice) DoorChoice {
 	return DoorChoice{Minutes: int(c.Length / time.Minute), End: c.End.UTC()}
 }
 
-func doorClosureOf(c meeting.Closure) DoorClosure {
+func doorClosureOf(c booking.Closure) DoorClosure {
 	return DoorClosure{Start: c.Slot.Start.UTC(), End: instant(c.Slot.End), Kind: string(c.Kind), Reason: c.Reason}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/events"
 )
 
@@ -42,7 +43,7 @@ const (
 const EventsPath = "/events"
 
 // RegisterEvents adds the stream of events to the API.
-func RegisterEvents(api huma.API, svc *meeting.Service, stream *events.Stream, now func() time.Time) {
+func RegisterEvents(api huma.API, svc *booking.Service, stream *events.Stream, now func() time.Time) {
 	h := &eventHandlers{svc: svc, events: stream, now: now}
 	op := operation("stream-events", http.MethodGet, EventsPath, "Stream changes of meetings as server-sent events", "Events")
 	op.Description = "The first event is `ready`. Every change of a meeting that you may see then sends an event, named like the entry in the meeting's history. " +
@@ -56,7 +57,7 @@ func RegisterEvents(api huma.API, svc *meeting.Service, stream *events.Stream, n
 }
 
 type eventHandlers struct {
-	svc    *meeting.Service
+	svc    *booking.Service
 	events *events.Stream
 	now    func() time.Time
 }

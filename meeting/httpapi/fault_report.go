@@ -10,6 +10,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // FaultRate is how many faults one user, or one door display, can report.
@@ -21,7 +22,7 @@ type FaultReport struct {
 	Room      NamedRef   `json:"room"`
 	Category  string     `json:"category" enum:"equipment,cleanliness,temperature,other"`
 	Text      string     `json:"text"`
-	By        *NamedRef  `json:"by,omitempty" doc:"Who reported it; only for managers, admins and the reporter"`
+	By        *NamedRef  `json:"by,omitempty" doc:"User who reported it; only for managers, admins and the reporter"`
 	State     string     `json:"state" enum:"open,done"`
 	DoneAt    *time.Time `json:"done_at" nullable:"true"`
 	Version   int64      `json:"version"`
@@ -94,7 +95,7 @@ func (h *handlers) createFaultReport(ctx context.Context, in *struct{ Body Body[
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	r, err := reportFault(ctx, h.svc, h.faults, by, meeting.FaultReportFields{
+	r, err := reportFault(ctx, h.svc, h.faults, by, booking.FaultReportFields{
 		RoomID: input.RoomID, Category: meeting.FaultCategory(input.Category), Text: input.Text.Value, Faults: faults,
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ func (h *handlers) createFaultReport(ctx context.Context, in *struct{ Body Body[
 }
 
 // reportFault counts for the limit only what is recorded.
-func reportFault(ctx context.Context, svc *meeting.Service, limit account.Limiter, by meeting.Actor, f meeting.FaultReportFields) (*meeting.FaultReport, error) {
+func reportFault(ctx context.Context, svc *booking.Service, limit account.Limiter, by meeting.Actor, f booking.FaultReportFields) (*meeting.FaultReport, error) {
 	key := strconv.FormatInt(by.ID, 10)
 	if ok, after := limit.Allow(ctx, key); !ok {
 		return nil, &account.RateLimitError{RetryAfter: after}
@@ -168,7 +169,7 @@ func (h *doorHandlers) reportFault(ctx context.Context, in *struct{ Body Body[Do
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	_, err = reportFault(ctx, h.svc, h.faults, by, meeting.FaultReportFields{
+	_, err = reportFault(ctx, h.svc, h.faults, by, booking.FaultReportFields{
 		RoomID: roomID, Category: meeting.FaultCategory(input.Category), Text: input.Text.Value, Faults: faults,
 	})
 	return nil, err

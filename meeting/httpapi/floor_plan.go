@@ -8,16 +8,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // FloorPlan is a picture of a floor with rooms on it.
 type FloorPlan struct {
 	ID        int64        `json:"id"`
-	SiteID    *int64       `json:"site_id" doc:"null for rooms without a site"`
+	SiteID    *int64       `json:"site_id" doc:"ID of the site; null for rooms without a site"`
 	Floor     string       `json:"floor"`
 	Picture   string       `json:"picture" doc:"Version of the picture, for v of its address"`
-	Width     int          `json:"width" doc:"Of the picture, in pixels"`
-	Height    int          `json:"height" doc:"Of the picture, in pixels"`
+	Width     int          `json:"width" doc:"Width of the picture, in pixels"`
+	Height    int          `json:"height" doc:"Height of the picture, in pixels"`
 	Rooms     []PlacedRoom `json:"rooms" nullable:"false"`
 	Version   int64        `json:"version"`
 	CreatedAt time.Time    `json:"created_at"`
@@ -43,7 +44,7 @@ func floorPlanOf(p *meeting.FloorPlan) FloorPlan {
 
 // FloorPlanPatch changes a floor plan. Fields that are left out stay unchanged.
 type FloorPlanPatch struct {
-	SiteID Field[int64]        `json:"site_id,omitempty" maximum:"9007199254740991" doc:"null for rooms without a site"`
+	SiteID Field[int64]        `json:"site_id,omitempty" maximum:"9007199254740991" doc:"ID of the site; null for rooms without a site"`
 	Floor  Field[string]       `json:"floor,omitempty" doc:"At most 50 characters; another for each plan of a site" example:"3"`
 	Image  Field[[]byte]       `json:"image,omitempty" doc:"PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept"`
 	Rooms  Field[[]PlacedRoom] `json:"rooms,omitempty" doc:"At most 500; replaces all"`
@@ -58,8 +59,8 @@ func (FloorPlanInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sch
 	return s
 }
 
-func (p FloorPlanPatch) fields(faults []meeting.Fault) meeting.FloorPlanFields {
-	f := meeting.FloorPlanFields{
+func (p FloorPlanPatch) fields(faults []meeting.Fault) booking.FloorPlanFields {
+	f := booking.FloorPlanFields{
 		SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Faults: faults,
 		Rooms: mapField(p.Rooms, func(rooms []PlacedRoom) []meeting.PlacedRoom {
 			return list(rooms, func(r PlacedRoom) meeting.PlacedRoom { return meeting.PlacedRoom(r) })

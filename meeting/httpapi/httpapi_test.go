@@ -22,6 +22,7 @@ import (
 	_ "punctual/app" // its map from errors to problems
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/httpapi"
@@ -117,7 +118,7 @@ func newClient(t *testing.T) *client {
 	}
 	clock := func() time.Time { return now }
 	store := gormstore.New(db.Gorm, nobody{})
-	svc := meeting.NewService(store, directory{}, nobody{}, settings, clock, slog.New(slog.DiscardHandler))
+	svc := booking.NewService(store, directory{}, nobody{}, settings, clock, slog.New(slog.DiscardHandler))
 	cfg := huma.DefaultConfig("test", "1")
 	cfg.CreateHooks = nil
 	cfg.Servers = []*huma.Server{{URL: "/api/v1"}}

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 )
 
@@ -173,7 +174,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		CreatedAt:        m.CreatedAt.UTC(),
 		UpdatedAt:        m.UpdatedAt.UTC(),
 		ChangeUntil:      instant(m.ChangeUntil),
-		UndoUntil:        undoUntil(m.Undoable()),
+		UndoUntil:        undoUntil(m.Undoable),
 	}
 }
 
@@ -317,9 +318,9 @@ func (BookingInput) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schem
 	return MeetingInput{}.TransformSchema(r, s)
 }
 
-func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
+func (p MeetingPatch) fields(faults []meeting.Fault) booking.Fields {
 	d := decoder{faults: faults}
-	f := meeting.Fields{
+	f := booking.Fields{
 		Title: p.Title.ptr(), Description: p.Description.ptr(), RoomIDs: p.RoomIDs.ptr(),
 		Start: mapField(p.Start, clock.Parse), End: mapField(p.End, clock.Parse), Timezone: p.Timezone.ptr(),
 		Attendees:        mapField(p.Attendees, persons),
@@ -337,13 +338,13 @@ func (p MeetingPatch) fields(faults []meeting.Fault) meeting.Fields {
 }
 
 // organizer is nil if the patch names none. null means the same.
-func (p MeetingPatch) organizer(d *decoder) *meeting.OrganizerRef {
+func (p MeetingPatch) organizer(d *decoder) *booking.OrganizerRef {
 	switch id, email := p.OrganizerID.Value, strings.TrimSpace(p.OrganizerEmail.Value); {
 	case id != 0 && email != "":
 		d.add("organizer_email", "contradiction", "must not be set together with organizer_id")
 		return nil
 	case id != 0 || email != "":
-		return &meeting.OrganizerRef{UserID: id, Email: email}
+		return &booking.OrganizerRef{UserID: id, Email: email}
 	default:
 		return nil
 	}

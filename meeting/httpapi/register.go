@@ -15,6 +15,7 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/finding"
 	"punctual/meeting/report"
 )
@@ -27,7 +28,7 @@ type Notices interface {
 
 // Deps are the services whose operations [Register] adds.
 type Deps struct {
-	Meetings *meeting.Service
+	Meetings *booking.Service
 	Finding  *finding.Service
 	Reports  *report.Service
 	Notices  Notices
@@ -63,7 +64,7 @@ func Register(api huma.API, d Deps) {
 }
 
 type handlers struct {
-	svc      *meeting.Service
+	svc      *booking.Service
 	finding  *finding.Service
 	reports  *report.Service
 	notices  Notices

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -213,10 +214,10 @@ func (RoomInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-func (p RoomPatch) fields(faults []meeting.Fault) meeting.RoomFields {
+func (p RoomPatch) fields(faults []meeting.Fault) booking.RoomFields {
 	d := decoder{faults: faults}
 	approval, policy, checkIn := object(p.Approval), object(p.Policy), object(p.CheckIn)
-	f := meeting.RoomFields{
+	f := booking.RoomFields{
 		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
 		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Active: p.Active.or(true).ptr(),
 
@@ -353,7 +354,7 @@ type Busy struct {
 	Title      string    `json:"title" doc:"Title of the meeting, or Busy if it is private; the reason of a blackout"`
 }
 
-func busyOf(b meeting.Busytime) Busy {
+func busyOf(b booking.Busytime) Busy {
 	busy := Busy{Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC()}
 	if b.Blackout != nil {
 		busy.Status, busy.BlackoutID, busy.Title = "blackout", &b.Blackout.ID, b.Blackout.Reason

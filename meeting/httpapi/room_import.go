@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // RoomImport is a list of rooms to create.
@@ -67,7 +68,7 @@ func (h *handlers) importRooms(ctx context.Context, in *struct{ Body Body[RoomIm
 	return out, nil
 }
 
-func importedRoomOf(row meeting.ImportedRoom) ImportedRoom {
+func importedRoomOf(row booking.ImportedRoom) ImportedRoom {
 	r := row.Room
 	out := ImportedRoom{Line: row.Line, Status: "new", ID: r.ID, Name: r.Name, Capacity: r.Capacity, Floor: r.Floor, Features: append([]string{}, r.Features...)}
 	if r.SiteID != 0 {

@@ -10,6 +10,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
 )
@@ -124,7 +125,7 @@ func seriesOf(s *meeting.Series) Series {
 	}
 }
 
-func seriesResultOf(r *meeting.SeriesResult) SeriesResult {
+func seriesResultOf(r *booking.SeriesResult) SeriesResult {
 	out := SeriesResult{
 		Series: seriesOf(r.Series), Meetings: list(r.Meetings, meetingOf), Skipped: list(r.Skipped, skippedOf), Saved: r.Saved,
 		UndoUntil: undoUntil(r.Undoable),
@@ -209,12 +210,12 @@ func (s Scoped) from() *clock.Time {
 	return new(clock.Parse(strings.TrimSpace(s.From)))
 }
 
-func (in Recurrence) fields(f meeting.Fields) meeting.SeriesFields {
-	return meeting.SeriesFields{
+func (in Recurrence) fields(f booking.Fields) booking.SeriesFields {
+	return booking.SeriesFields{
 		Fields: f, Rule: in.RRule.ptr(), ExDates: mapField(in.ExDates, dates), RDates: mapField(in.RDates, dates),
 		OnConflict: meeting.OnConflict(in.OnConflict.Value),
-		Choices: list(in.Choices.Value, func(c ChoiceInput) meeting.Choice {
-			return meeting.Choice{OriginalStart: timeOf(c.OriginalStart), RoomIDs: c.RoomIDs}
+		Choices: list(in.Choices.Value, func(c ChoiceInput) booking.Choice {
+			return booking.Choice{OriginalStart: timeOf(c.OriginalStart), RoomIDs: c.RoomIDs}
 		}),
 	}
 }
@@ -252,7 +253,7 @@ func (h *handlers) registerSeries(api huma.API) {
 
 type seriesInput struct{ Body Body[SeriesInput] }
 
-func (h *handlers) newSeries(in *seriesInput) meeting.SeriesFields {
+func (h *handlers) newSeries(in *seriesInput) booking.SeriesFields {
 	input, faults := in.Body.read(h.registry)
 	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
 }
@@ -287,7 +288,7 @@ type repeatInput struct {
 	Body Body[RepeatInput]
 }
 
-func (h *handlers) repeated(in *repeatInput) meeting.SeriesFields {
+func (h *handlers) repeated(in *repeatInput) booking.SeriesFields {
 	input, faults := in.Body.read(h.registry)
 	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
 }
@@ -367,7 +368,7 @@ func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*on
 	return answerSeries(h.svc.UpdateSeries(ctx, by, in.ID, in.version(), h.changed(in)))
 }
 
-func (h *handlers) changed(in *updateSeriesInput) meeting.SeriesFields {
+func (h *handlers) changed(in *updateSeriesInput) booking.SeriesFields {
 	patch, faults := in.Body.read(h.registry)
 	f := patch.Recurrence.fields(patch.MeetingPatch.fields(faults))
 	f.Scope, f.From = meeting.Scope(patch.Scope), patch.from()
@@ -420,7 +421,7 @@ func (h *handlers) rejectSeries(ctx context.Context, in *decideInput) (*one[Seri
 	return h.decideSeries(ctx, in, h.svc.RejectSeries)
 }
 
-type seriesDecision func(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, comment string) (*meeting.SeriesResult, error)
+type seriesDecision func(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, comment string) (*booking.SeriesResult, error)
 
 func (h *handlers) decideSeries(ctx context.Context, in *decideInput, how seriesDecision) (*one[SeriesResult], error) {
 	by, err := actorOf(ctx)
@@ -434,7 +435,7 @@ func (h *handlers) decideSeries(ctx context.Context, in *decideInput, how series
 	return answerSeries(how(ctx, by, in.ID, in.version(), said.Comment))
 }
 
-func answerSeries(r *meeting.SeriesResult, err error) (*one[SeriesResult], error) {
+func answerSeries(r *booking.SeriesResult, err error) (*one[SeriesResult], error) {
 	if err != nil {
 		return nil, err
 	}

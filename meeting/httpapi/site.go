@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // Site is a place with rooms.
@@ -46,8 +47,8 @@ func (SiteInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-func (p SitePatch) fields(faults []meeting.Fault) meeting.SiteFields {
-	return meeting.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Faults: faults}
+func (p SitePatch) fields(faults []meeting.Fault) booking.SiteFields {
+	return booking.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Faults: faults}
 }
 
 func (h *handlers) registerSites(api huma.API) {

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // MeetingType is a kind of meeting that admins define.
@@ -59,8 +60,8 @@ func (MeetingTypeInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.S
 	return s
 }
 
-func (p MeetingTypePatch) fields(faults []meeting.Fault) meeting.TypeFields {
-	return meeting.TypeFields{
+func (p MeetingTypePatch) fields(faults []meeting.Fault) booking.TypeFields {
+	return booking.TypeFields{
 		Name: p.Name.ptr(), Names: p.Names.ptr(), SiteIDs: p.SiteIDs.ptr(), RoomIDs: p.RoomIDs.ptr(),
 		Color:       mapField(p.Color.or("gray"), func(s string) meeting.Color { return meeting.Color(s) }),
 		MinRole:     mapField(p.MinRole.or("member"), func(s string) meeting.Role { return meeting.Role(s) }),

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 )
 
@@ -196,7 +197,7 @@ type booked struct {
 	Body     any
 }
 
-func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f meeting.Fields, until *clock.Time) (*booked, error) {
+func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f booking.Fields, until *clock.Time) (*booked, error) {
 	m, w, err := h.svc.BookOrWait(ctx, by, f, until)
 	switch {
 	case err != nil:
@@ -251,7 +252,7 @@ func waitAnswer(w *meeting.Wait, err error) (*one[Wait], error) {
 func (p BookingInput) wants() bool { return p.Wait.Set && p.Wait.Value }
 
 // fields returns the fields of the meeting and how long to wait for it.
-func (p BookingInput) fields(faults []meeting.Fault) (meeting.Fields, *clock.Time) {
+func (p BookingInput) fields(faults []meeting.Fault) (booking.Fields, *clock.Time) {
 	f := MeetingPatch(p.MeetingInput).fields(faults)
 	if p.Until.Set && !p.wants() {
 		f.Faults = append(f.Faults, meeting.Fault{Location: "until", Code: "not_allowed", Message: "must not be set unless wait is true"})

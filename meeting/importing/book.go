@@ -5,10 +5,11 @@ import (
 	"errors"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // create books a meeting or series.
-func (r *run) create(ctx context.Context, t *task, b *booking) error {
+func (r *run) create(ctx context.Context, t *task, b *eventBooking) error {
 	t.item.Result = Created
 	if b.dates.Set == nil {
 		m, err := r.meetings.Book(ctx, r.by, b.fields.Fields)
@@ -25,7 +26,7 @@ func (r *run) create(ctx context.Context, t *task, b *booking) error {
 }
 
 // preview notes what create would do.
-func (r *run) preview(ctx context.Context, t *task, b *booking) error {
+func (r *run) preview(ctx context.Context, t *task, b *eventBooking) error {
 	t.item.Result = Created
 	if conflicts := r.takePlanned(*b.fields.RoomIDs, b.slots); len(conflicts) > 0 && r.options.OnConflict != meeting.OtherRoom {
 		return &meeting.ConflictError{Conflicts: conflicts}
@@ -52,7 +53,7 @@ func (r *run) preview(ctx context.Context, t *task, b *booking) error {
 }
 
 // update gives a meeting or series a newer version of its event.
-func (r *run) update(ctx context.Context, t *task, b *booking, known *Known, origin meeting.Origin) error {
+func (r *run) update(ctx context.Context, t *task, b *eventBooking, known *Known, origin meeting.Origin) error {
 	var changed bool
 	var err error
 	switch {
@@ -72,7 +73,7 @@ func (r *run) update(ctx context.Context, t *task, b *booking, known *Known, ori
 	return r.store.SaveVersion(ctx, known.ID, origin.Sequence, origin.Stamp)
 }
 
-func (r *run) updateMeeting(ctx context.Context, id meeting.ID, f meeting.Fields) (changed bool, err error) {
+func (r *run) updateMeeting(ctx context.Context, id meeting.ID, f booking.Fields) (changed bool, err error) {
 	before, err := r.meetings.Meeting(ctx, r.by, id)
 	if err != nil {
 		return false, err
@@ -83,7 +84,7 @@ func (r *run) updateMeeting(ctx context.Context, id meeting.ID, f meeting.Fields
 }
 
 // updateSeries changes the coming dates of a series, then those that differ.
-func (r *run) updateSeries(ctx context.Context, id int64, b *booking) (changed bool, err error) {
+func (r *run) updateSeries(ctx context.Context, id int64, b *eventBooking) (changed bool, err error) {
 	before, err := r.meetings.Series(ctx, r.by, id)
 	if err != nil {
 		return false, err
@@ -95,7 +96,7 @@ func (r *run) updateSeries(ctx context.Context, id int64, b *booking) (changed b
 		return false, err
 	}
 	changed = after.Series.Version != before.Version
-	if len(f.Import.Dates) == 0 {
+	if len(f.Differing) == 0 {
 		return changed, nil
 	}
 	for page := (meeting.Page{Limit: 500}); ; {
@@ -104,7 +105,7 @@ func (r *run) updateSeries(ctx context.Context, id int64, b *booking) (changed b
 			return false, err
 		}
 		for _, m := range ms {
-			own, differs := f.Import.Dates[m.OriginalWall]
+			own, differs := f.Differing[m.OriginalWall]
 			if !differs || m.Status.Over() || !m.Slot.Start.After(r.at) {
 				continue
 			}
@@ -122,7 +123,7 @@ func (r *run) updateSeries(ctx context.Context, id int64, b *booking) (changed b
 }
 
 // replace cancels what an event was and books what it is.
-func (r *run) replace(ctx context.Context, t *task, b *booking, known *Known) error {
+func (r *run) replace(ctx context.Context, t *task, b *eventBooking, known *Known) error {
 	if err := r.callOff(ctx, known); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
@@ -128,15 +129,15 @@ func (r *run) event(ctx context.Context, t *task) error {
 	}
 }
 
-// booking is what an event asks for.
-type booking struct {
+// eventBooking is what an event asks for.
+type eventBooking struct {
 	dates  *itip.Dates
-	fields meeting.SeriesFields // of a meeting, if dates has no set
+	fields booking.SeriesFields // of a meeting, if dates has no set
 	slots  []clock.Slot
 }
 
 // booking works out rooms, times and people of an event.
-func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
+func (r *run) booking(t *task, origin meeting.Origin) (*eventBooking, error) {
 	head := t.object.Head()
 	rooms, err := r.rooms.of(head)
 	if err != nil {
@@ -145,7 +146,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 		}
 		rooms = []int64{r.options.RoomID}
 	}
-	b := &booking{}
+	b := &eventBooking{}
 	if b.dates, err = t.object.Dates(clock.ZoneOrUTC(r.rooms.byID[rooms[0]].Zone), r.horizon(rooms)); err != nil {
 		return nil, fail(ReasonInvalid, "%v", err)
 	}
@@ -160,7 +161,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 	f := FieldsOf(head)
 	f.RoomIDs, f.Reminders = &rooms, &[]meeting.Reminder{}
 	f.Import = &meeting.Import{
-		Organizer: organizer, Origin: origin, Responses: Responses(head), People: r.users, OtherRoom: r.options.OnConflict == meeting.OtherRoom, Dates: map[time.Time]meeting.Fields{},
+		Organizer: organizer, Origin: origin, Responses: Responses(head), People: r.users, OtherRoom: r.options.OnConflict == meeting.OtherRoom,
 	}
 	if replaced {
 		*f.Description = strings.TrimSpace(*f.Description + "\n\nOrganizer: " + contact(head.Organizer))
@@ -168,7 +169,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 	if r.options.Override != "" {
 		f.Override = &meeting.Override{Reason: r.options.Override}
 	}
-	b.fields = meeting.SeriesFields{Fields: f, OnConflict: r.options.OnConflict}
+	b.fields = booking.SeriesFields{Fields: f, OnConflict: r.options.OnConflict}
 	if b.dates.Set == nil {
 		b.fields.Start, b.fields.End = new(clock.At(b.dates.Slot.Start)), new(clock.At(b.dates.Slot.End))
 		if b.dates.Zone != "UTC" { // else the times are shown in the zone of the room
@@ -181,29 +182,30 @@ func (r *run) booking(t *task, origin meeting.Origin) (*booking, error) {
 }
 
 // series sets the rule of a series, its first date, and the dates that differ.
-func (r *run) series(b *booking) {
-	SetDates(b.dates, &b.fields, func(e *itip.Event) meeting.Fields { return r.differing(e, b.fields.Fields) })
+func (r *run) series(b *eventBooking) {
+	SetDates(b.dates, &b.fields, func(e *itip.Event) booking.Fields { return r.differing(e, b.fields.Fields) })
 }
 
 // SetDates sets the rule of a series, its first date, and the dates that differ. differing returns the
-// fields of such a date, without its time. The fields must have an [meeting.Import].
-func SetDates(dates *itip.Dates, f *meeting.SeriesFields, differing func(*itip.Event) meeting.Fields) {
+// fields of such a date, without its time.
+func SetDates(dates *itip.Dates, f *booking.SeriesFields, differing func(*itip.Event) booking.Fields) {
 	set := dates.Set
 	f.Timezone, f.Rule = &dates.Zone, new(set.Rule.String())
 	f.Start, f.End = new(clock.Parse(set.Start.Format(clock.WallLayout))), new(clock.Parse(set.End.Format(clock.WallLayout)))
 	f.ExDates, f.RDates = times(set.ExDates), times(set.RDates)
+	f.Differing = map[time.Time]booking.Fields{}
 	for _, d := range dates.Differs {
-		own := meeting.Fields{}
+		own := booking.Fields{}
 		if d.Event != nil {
 			own = differing(d.Event)
 		}
 		own.Start, own.End = new(clock.At(d.Slot.Start)), new(clock.At(d.Slot.End))
-		f.Import.Dates[d.Wall] = own
+		f.Differing[d.Wall] = own
 	}
 }
 
 // differing are the fields of one date of a series.
-func (r *run) differing(e *itip.Event, series meeting.Fields) meeting.Fields {
+func (r *run) differing(e *itip.Event, series booking.Fields) booking.Fields {
 	f := FieldsOf(e)
 	if e.Title == "" {
 		f.Title = series.Title
@@ -229,7 +231,7 @@ func times(ws []recurrence.WallTime) *[]clock.Time {
 }
 
 // leaveOutBefore leaves out dates before [Options.From].
-func (r *run) leaveOutBefore(b *booking) error {
+func (r *run) leaveOutBefore(b *eventBooking) error {
 	over := func(s clock.Slot) bool { return !s.End.After(r.options.From) }
 	if b.dates.Set == nil {
 		b.slots = []clock.Slot{b.dates.Slot}
@@ -295,7 +297,7 @@ func contact(p itip.Person) string {
 }
 
 // FieldsOf returns the texts and people of an event, as a meeting has them.
-func FieldsOf(e *itip.Event) meeting.Fields {
+func FieldsOf(e *itip.Event) booking.Fields {
 	visibility := meeting.Public
 	if e.Private {
 		visibility = meeting.Private
@@ -310,7 +312,7 @@ func FieldsOf(e *itip.Event) meeting.Fields {
 		seen[email] = true
 		people = append(people, meeting.Person{Email: a.Email, Name: oneLine(a.Name)})
 	}
-	return meeting.Fields{
+	return booking.Fields{
 		Title: new(title(e)), Description: new(shorten(fault.AsText(e.Description), maxDescription)), Attendees: &people, Visibility: &visibility,
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 )
@@ -43,7 +44,7 @@ type Directory interface {
 
 // Service imports calendars. Safe for concurrent use.
 type Service struct {
-	meetings *meeting.Service
+	meetings *booking.Service
 	store    Store
 	people   Directory
 	settings func() meeting.Settings
@@ -55,7 +56,7 @@ type Service struct {
 // NewService returns a service that books with several workers at once. Each room belongs to one of
 // them, so that of two events for the same time the first one in the file gets the room. own reports
 // whether a UID is that of a meeting of this installation.
-func NewService(meetings *meeting.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, own func(uid string) bool, workers int) *Service {
+func NewService(meetings *booking.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, own func(uid string) bool, workers int) *Service {
 	return &Service{meetings: meetings, store: store, people: people, settings: settings, now: now, own: own, workers: workers}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 )
@@ -20,7 +21,7 @@ type roomNames struct {
 }
 
 // readRooms reads all active rooms, which options may name.
-func readRooms(ctx context.Context, s *meeting.Service, o Options) (*roomNames, error) {
+func readRooms(ctx context.Context, s *booking.Service, o Options) (*roomNames, error) {
 	names := &roomNames{byID: map[int64]*meeting.Room{}, byName: map[string][]int64{}}
 	for page := (meeting.Page{Limit: 500}); ; {
 		rooms, next, err := s.Rooms(ctx, meeting.RoomQuery{}, page)

@@ -18,6 +18,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // maxRuntime limits the time that the database may take for one batch. It handles a thousand rows
@@ -29,9 +30,9 @@ const page = 1000
 
 // Deps are what the jobs work with.
 type Deps struct {
-	Service   *meeting.Service
-	Store     meeting.Store
-	Scheduler meeting.Scheduler
+	Service   *booking.Service
+	Store     booking.Store
+	Scheduler booking.Scheduler
 	Now       func() time.Time
 	Changed   func() // called when meetings began or ended; may be nil
 	// Down reports whether an error means that the database is down. Such an error does not

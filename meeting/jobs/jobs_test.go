@@ -10,6 +10,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/jobs"
 )
@@ -18,7 +19,7 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 // store answers from fields; what a job does not ask for panics.
 type store struct {
-	meeting.Store
+	booking.Store
 	due      []meeting.Due
 	err      error
 	outcomes []meeting.Outcome
@@ -106,7 +107,7 @@ var errDown = errors.New("connection refused")
 func newJobs(s *store) (map[string]delayjob.DelayJob, *queue) {
 	q := &queue{}
 	now := func() time.Time { return start }
-	svc := meeting.NewService(s, directory{}, q, func() meeting.Settings { return meeting.Settings{} }, now, slog.New(slog.DiscardHandler))
+	svc := booking.NewService(s, directory{}, q, func() meeting.Settings { return meeting.Settings{} }, now, slog.New(slog.DiscardHandler))
 	byName := map[string]delayjob.DelayJob{}
 	for _, j := range jobs.New(jobs.Deps{
 		Service: svc, Store: s, Scheduler: q, Now: now, Down: func(err error) bool { return errors.Is(err, errDown) },

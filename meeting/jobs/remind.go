@@ -8,6 +8,7 @@ import (
 	"punctual/delayjob"
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // remind records whom a due reminder is to be sent to: the first, quick stage. The second
@@ -43,7 +44,7 @@ func (j *remind) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([]err
 		if err != nil {
 			return nil, j.classify(err)
 		}
-		if deliveries := meeting.Deliveries(notices); len(deliveries) > 0 {
+		if deliveries := booking.Deliveries(notices); len(deliveries) > 0 {
 			failpoint.Reach("remind.after", "")
 			j.Scheduler.Schedule(ctx, deliveries...)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 func (p *Pages) showArrival(c *gin.Context) {
@@ -45,8 +46,8 @@ func (p *Pages) arrive(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, arrivalPath+"?token="+token+"&meeting="+strconv.FormatInt(at.Meeting.ID, 10)) // so that reloading sends nothing again
 }
 
-func (a Arrival) to(seen string) meeting.Arrival {
-	to := meeting.Arrival{MeetingID: a.MeetingID, Email: a.Email, RoomID: a.RoomID}
+func (a Arrival) to(seen string) booking.Arrival {
+	to := booking.Arrival{MeetingID: a.MeetingID, Email: a.Email, RoomID: a.RoomID}
 	if a.RoomID != 0 {
 		to.Seen, _ = strconv.ParseInt(seen, 10, 64)
 	}
@@ -62,7 +63,7 @@ func (p *Pages) readArrival(c *gin.Context, token string) (a Arrival, ok bool) {
 	return a, ok
 }
 
-func (p *Pages) arrivalView(c *gin.Context, at *meeting.Arrivable, token string) *view {
+func (p *Pages) arrivalView(c *gin.Context, at *booking.Arrivable, token string) *view {
 	m := at.Meeting
 	if m == nil {
 		v := p.arrivalPage().notice(c, "free")

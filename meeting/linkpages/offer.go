@@ -8,20 +8,21 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 const offerPath = "/offer"
 
 // OfferURL returns the address of the page on which an offer is accepted.
-func (l *Links) OfferURL(o meeting.Offer) string {
+func (l *Links) OfferURL(o booking.Offer) string {
 	return l.base + offerPath + "?token=" + l.offerToken(o)
 }
 
-func (l *Links) offerToken(o meeting.Offer) string {
+func (l *Links) offerToken(o booking.Offer) string {
 	return l.seal(forOffer, appendInts(o.WaitID, o.UserID))
 }
 
-func (l *Links) readOffer(token string) (o meeting.Offer, ok bool) {
+func (l *Links) readOffer(token string) (o booking.Offer, ok bool) {
 	b, ok := l.open(forOffer, token)
 	if !ok {
 		return o, false
@@ -65,7 +66,7 @@ func (p *Pages) answerOffer(c *gin.Context) {
 	}
 }
 
-func (p *Pages) showOfferAgain(c *gin.Context, o meeting.Offer, token string, status int) {
+func (p *Pages) showOfferAgain(c *gin.Context, o booking.Offer, token string, status int) {
 	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
 	if err != nil {
 		p.offerPage().fail(c, err)
@@ -74,7 +75,7 @@ func (p *Pages) showOfferAgain(c *gin.Context, o meeting.Offer, token string, st
 	p.offerPage().write(c, status, offerView(offering, token))
 }
 
-func (p *Pages) refuseOffer(c *gin.Context, offering *meeting.Offering, token string, err error) {
+func (p *Pages) refuseOffer(c *gin.Context, offering *booking.Offering, token string, err error) {
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	violated, ruled := errors.AsType[*meeting.PolicyError](err)
 	if offering == nil || !taken && !ruled {
@@ -91,7 +92,7 @@ func (p *Pages) refuseOffer(c *gin.Context, offering *meeting.Offering, token st
 	p.offerPage().write(c, http.StatusUnprocessableEntity, v)
 }
 
-func offerView(o *meeting.Offering, token string) *view {
+func offerView(o *booking.Offering, token string) *view {
 	wait := o.Wait
 	w := wordsFor(o.Person.Locale)
 	zone := readerZone(o.Person.Timezone, wait.Wished.Timezone)

@@ -16,6 +16,7 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 //go:embed page.html style.css
@@ -88,7 +89,7 @@ func readerZone(own, meeting string) *time.Location {
 // Pages serves the pages behind links. GET shows the content and changes nothing, because programs
 // follow links too. POST acts.
 type Pages struct {
-	Service *meeting.Service
+	Service *booking.Service
 	Mails   Mails
 	Links   *Links
 	Limiter account.Limiter // of invalid tokens, by network

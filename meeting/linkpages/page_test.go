@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 )
 
@@ -68,16 +69,16 @@ func TestLinkPages(t *testing.T) {
 	door := &Pages{Now: func() time.Time { return start }}
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Request = httptest.NewRequest(http.MethodGet, "/check-in", nil)
-	here := html(t, door.arrivalView(c, &meeting.Arrivable{Meeting: m}, "abc"))
+	here := html(t, door.arrivalView(c, &booking.Arrivable{Meeting: m}, "abc"))
 	in(t, here, `action="/check-in"`, `name="token" value="abc"`, `name="meeting" value="7"`, `<button class="approve">Check in</button>`)
 	if strings.Contains(here, "<textarea") {
 		t.Errorf("there is nothing to say in\n%s", here)
 	}
-	in(t, html(t, door.arrivalView(c, &meeting.Arrivable{Room: "Hall"}, "abc")), "<h1>Hall</h1>", "No meeting is taking place here now")
+	in(t, html(t, door.arrivalView(c, &booking.Arrivable{Room: "Hall"}, "abc")), "<h1>Hall</h1>", "No meeting is taking place here now")
 
-	offer := &meeting.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
+	offer := &booking.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
 	in(t, html(t, offerView(offer, "abc")), "Retro", `action="/offer"`, `name="choice" value="accept"`, `name="choice" value="decline"`)
 
-	invited := &meeting.Invited{Meeting: m, Open: true, Response: meeting.Accepted}
+	invited := &booking.Invited{Meeting: m, Open: true, Response: meeting.Accepted}
 	in(t, html(t, respondView(c, invited, "abc", meeting.Declined)), `action="/respond"`, `class="confirm"`, `value="accepted" aria-pressed="true"`, `name="choice" value="declined"`)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 func (p *Pages) showInvitation(c *gin.Context) {
@@ -43,7 +44,7 @@ func (p *Pages) respond(c *gin.Context) {
 	}
 	_, over := errors.AsType[*meeting.StateError](err)
 	_, invalid := errors.AsType[*meeting.InvalidError](err)
-	changed := errors.Is(err, meeting.ErrSeenOutdated)
+	changed := errors.Is(err, booking.ErrSeenOutdated)
 	if !over && !invalid && !changed {
 		p.respondPage().fail(c, err)
 		return
@@ -68,12 +69,12 @@ func (p *Pages) respond(c *gin.Context) {
 
 // seen returns a token for the content that the page shows now, so that a response applies only to
 // that.
-func (p *Pages) seen(inv meeting.Invitation, now *meeting.Invited) string {
+func (p *Pages) seen(inv booking.Invitation, now *booking.Invited) string {
 	inv.Seen = now.Seen
 	return p.Links.invitationToken(inv)
 }
 
-func respondView(c *gin.Context, i *meeting.Invited, token string, choice meeting.Response) *view {
+func respondView(c *gin.Context, i *booking.Invited, token string, choice meeting.Response) *view {
 	m := i.Meeting
 	w := wordsFor(cmp.Or(i.Person.Locale, c.GetHeader("Accept-Language")))
 	zone := readerZone(i.Person.Timezone, m.Timezone)

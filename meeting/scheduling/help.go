@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // Help mails the sender of an invitation that only Outlook reads what to change, once. It returns the text.
@@ -28,7 +29,7 @@ func (s *Service) Help(ctx context.Context, m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.Scheduler.Schedule(ctx, meeting.Deliveries(notices)...)
+	s.Scheduler.Schedule(ctx, booking.Deliveries(notices)...)
 	return text, nil
 }
 
@@ -53,6 +54,6 @@ func (s *Service) AskSender(ctx context.Context, m Message, title, link, key str
 	if err != nil {
 		return "", err
 	}
-	s.Scheduler.Schedule(ctx, meeting.Deliveries(notices)...)
+	s.Scheduler.Schedule(ctx, booking.Deliveries(notices)...)
 	return w.confirm, nil
 }

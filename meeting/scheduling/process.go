@@ -8,6 +8,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/itip"
 )
 
@@ -303,6 +304,6 @@ func (e *event) finish(ctx context.Context) (State, error) {
 	if err != nil {
 		return "", err
 	}
-	e.Scheduler.Schedule(ctx, meeting.Deliveries(notices)...)
+	e.Scheduler.Schedule(ctx, booking.Deliveries(notices)...)
 	return Done, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/importing"
@@ -312,7 +313,7 @@ func (e *event) suggest(ctx context.Context, need finding.Need, slot, span clock
 func (e *event) persons(head *itip.Event) int { return len(*e.fields(head).Attendees) + 1 }
 
 // fields of an event as a meeting has them, without times and rooms.
-func (e *event) fields(head *itip.Event) meeting.Fields {
+func (e *event) fields(head *itip.Event) booking.Fields {
 	f := importing.FieldsOf(head)
 	people := slices.DeleteFunc(*f.Attendees, func(p meeting.Person) bool { _, room := e.local(p.Email); return room })
 	f.Attendees = &people
@@ -324,7 +325,7 @@ func (e *event) fields(head *itip.Event) meeting.Fields {
 		f.Visibility = &hidden
 	}
 	f.Import = &meeting.Import{
-		Organizer: e.person, Responses: importing.Responses(head), Dates: map[time.Time]meeting.Fields{},
+		Organizer: e.person, Responses: importing.Responses(head),
 		Origin: meeting.Origin{Kind: e.message.Via, UID: e.object.UID, Organizer: e.organizer, Sequence: head.Sequence, Stamp: head.Stamp},
 	}
 	return f
@@ -370,7 +371,7 @@ func (e *event) single(ctx context.Context, head *itip.Event, dates *itip.Dates,
 func waits(m *meeting.Meeting) bool { return m.Status == meeting.Pending || m.Request != nil }
 
 // put books the meeting of the event, or changes it. In a dry run it returns no meeting.
-func (e *event) put(ctx context.Context, f meeting.Fields) (*meeting.Meeting, error) {
+func (e *event) put(ctx context.Context, f booking.Fields) (*meeting.Meeting, error) {
 	if id := e.record.MeetingID; id != 0 {
 		m, err := e.Meetings.Meeting(ctx, e.by, id)
 		if err != nil && !errors.Is(err, meeting.ErrNotFound) {
@@ -404,7 +405,7 @@ func (e *event) put(ctx context.Context, f meeting.Fields) (*meeting.Meeting, er
 
 // refused declines the places that an error of a booking is about. It returns errors that say nothing
 // about the event.
-func (e *event) refused(ctx context.Context, err error, f meeting.Fields, head *itip.Event, slot clock.Slot, asked []*place, tried map[int64]bool) error {
+func (e *event) refused(ctx context.Context, err error, f booking.Fields, head *itip.Event, slot clock.Slot, asked []*place, tried map[int64]bool) error {
 	zone := clock.ZoneOrUTC(cmp.Or(e.person.Timezone, asked[0].room.Zone))
 	conflict, taken := errors.AsType[*meeting.ConflictError](err)
 	rules, broken := errors.AsType[*meeting.PolicyError](err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/finding"
 	"punctual/meeting/itip"
 )
@@ -224,11 +225,11 @@ const (
 
 // Deps are what a [Service] works with.
 type Deps struct {
-	Meetings  *meeting.Service
+	Meetings  *booking.Service
 	Finding   *finding.Service
 	Store     Store
 	People    Directory
-	Scheduler meeting.Scheduler
+	Scheduler booking.Scheduler
 	UID       func(meetingID, seriesID int64) string // of a meeting or series of ours in calendars
 	Settings  func() Settings
 	Now       func() time.Time

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/importing"
@@ -40,11 +41,11 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 		}
 		e.record.MeetingID = 0
 	}
-	f := meeting.SeriesFields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
+	f := booking.SeriesFields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
 	if !e.bound(dates, places) {
 		return e.release(ctx)
 	}
-	importing.SetDates(dates, &f, func(o *itip.Event) meeting.Fields { return e.differing(o, f.Fields) })
+	importing.SetDates(dates, &f, func(o *itip.Event) booking.Fields { return e.differing(o, f.Fields) })
 	state, err := e.samePattern(ctx, dates)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func undecided(places []*place) []*place {
 }
 
 // tryRooms tries the room of a place and, if it stands for any room of a site, others until one can be booked.
-func (e *event) tryRooms(ctx context.Context, f meeting.SeriesFields, p *place, places []*place, first clock.Slot, state *meeting.SeriesState) error {
+func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, places []*place, first clock.Slot, state *booking.SeriesState) error {
 	err := e.tryRoom(ctx, f, p, state)
 	if err != nil || p.siteID == 0 || p.status != Declined {
 		return err
@@ -122,7 +123,7 @@ func (e *event) tryRooms(ctx context.Context, f meeting.SeriesFields, p *place, 
 
 // tryRoom notes the dates on which a room cannot be booked. It declines the room if there are too many. state is
 // the series that is booked; nil: none.
-func (e *event) tryRoom(ctx context.Context, f meeting.SeriesFields, p *place, state *meeting.SeriesState) error {
+func (e *event) tryRoom(ctx context.Context, f booking.SeriesFields, p *place, state *booking.SeriesState) error {
 	f.RoomIDs = &[]int64{p.roomID}
 	would, err := e.Meetings.PreviewSeries(ctx, e.by, f)
 	if err != nil {
@@ -262,7 +263,7 @@ func (e *event) uninvited(id string, places []*place) bool {
 }
 
 // differing are the fields of one date that is not like the others.
-func (e *event) differing(o *itip.Event, series meeting.Fields) meeting.Fields {
+func (e *event) differing(o *itip.Event, series booking.Fields) booking.Fields {
 	own := e.fields(o)
 	own.Import, own.Visibility = nil, nil
 	if o.Title == "" {
@@ -278,13 +279,13 @@ func (e *event) differing(o *itip.Event, series meeting.Fields) meeting.Fields {
 }
 
 // bookSeries books a series anew.
-func (e *event) bookSeries(ctx context.Context, f meeting.SeriesFields, dates *itip.Dates, places []*place) error {
+func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, places []*place) error {
 	f.Reminders = &[]meeting.Reminder{}
 	rooms := e.seriesRooms(places)
 	f.RoomIDs = &rooms
 	for _, d := range dates.Set.Dates(recurrence.AllDates) {
 		if some := e.wanted(d.Slot.Start, places); len(some) > 0 && !slices.Equal(some, rooms) {
-			f.Choices = append(f.Choices, meeting.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
+			f.Choices = append(f.Choices, booking.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
 		}
 	}
 	made, err := e.Meetings.BookSeries(ctx, e.by, f)
@@ -406,7 +407,7 @@ func (e *event) skippedLines(s meeting.Skipped) []string {
 
 // samePattern returns the series that is booked, if it has the same times as the event now wants; else nil. Dates
 // may have been added, but none before the first one.
-func (e *event) samePattern(ctx context.Context, dates *itip.Dates) (*meeting.SeriesState, error) {
+func (e *event) samePattern(ctx context.Context, dates *itip.Dates) (*booking.SeriesState, error) {
 	before := e.known.instance("")
 	if e.record.SeriesID == 0 || before == nil || itip.Pattern(before.ICS) != itip.Pattern(e.instanceOf("").ICS) {
 		return nil, nil
@@ -419,9 +420,9 @@ func (e *event) samePattern(ctx context.Context, dates *itip.Dates) (*meeting.Se
 }
 
 // reconcile brings the booked dates of a series to what the event says now.
-func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *itip.Dates, state *meeting.SeriesState, places []*place) error {
+func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, state *booking.SeriesState, places []*place) error {
 	id := state.ID
-	text := meeting.SeriesFields{OnConflict: meeting.SkipOnConflict}
+	text := booking.SeriesFields{OnConflict: meeting.SkipOnConflict}
 	text.Title, text.Description, text.Attendees, text.Visibility, text.Import = f.Title, f.Description, f.Attendees, f.Visibility, f.Import
 	if rule := dates.Set.Rule.String(); rule != state.Rule.String() && !e.record.ExtendAt.IsZero() { // the window moved
 		text.Rule = &rule
@@ -474,7 +475,7 @@ func (e *event) reconcile(ctx context.Context, f meeting.SeriesFields, dates *it
 }
 
 // leftDates returns the rooms of a series that dates do not have, by local time of the date.
-func (e *event) leftDates(ctx context.Context, state *meeting.SeriesState) (map[int64][]int64, error) {
+func (e *event) leftDates(ctx context.Context, state *booking.SeriesState) (map[int64][]int64, error) {
 	booked, err := e.coming(ctx, state.ID)
 	left := map[int64][]int64{}
 	for _, m := range booked {
@@ -485,7 +486,7 @@ func (e *event) leftDates(ctx context.Context, state *meeting.SeriesState) (map[
 
 // reconcileDate brings one date to what the event says. m is its meeting; nil: there is none. Rooms that left it
 // come back if they are invited to it again.
-func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f meeting.SeriesFields, m *meeting.Meeting, places []*place, left []int64) (err error) {
+func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f booking.SeriesFields, m *meeting.Meeting, places []*place, left []int64) (err error) {
 	rooms := e.wanted(d.Slot.Start, places)
 	if m == nil {
 		if m, err = e.bookDate(ctx, id, d.Slot.Start, rooms); m == nil {
@@ -499,7 +500,7 @@ func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, 
 			return p.roomID == room && (e.asked[asked{key, p.address}] || e.joined[p.address])
 		})
 	})
-	slot, own := d.Slot, meeting.Fields{Title: f.Title, Description: f.Description, Attendees: f.Attendees, Import: f.Import}
+	slot, own := d.Slot, booking.Fields{Title: f.Title, Description: f.Description, Attendees: f.Attendees, Import: f.Import}
 	if i := slices.IndexFunc(dates.Differs, func(x itip.Differing) bool { return x.Wall.Equal(d.Wall) }); i >= 0 {
 		slot = dates.Differs[i].Slot
 		if o := dates.Differs[i].Event; o != nil {

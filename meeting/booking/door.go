@@ -1,0 +1,165 @@
+package booking
+
+import (
+	"slices"
+	"time"
+
+	"punctual/meeting"
+	"punctual/meeting/clock"
+)
+
+// DoorState is what a device at a room's door shows before anything else.
+type DoorState string
+
+const (
+	DoorFree     DoorState = "free"
+	DoorExpected DoorState = "expected" // a meeting begins soon: people may check in to it
+	DoorInUse    DoorState = "in_use"
+	DoorClosed   DoorState = "closed" // by a blackout or its hours, or the room takes no meetings
+)
+
+// DoorLengths are the lengths of bookings and extensions at a door.
+var DoorLengths = []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
+
+// Actions on a meeting at a door.
+const (
+	DoorCheckIn = "check_in"
+	DoorEnd     = "end"
+	DoorExtend  = "extend"
+)
+
+// ViolationNeedsApproval is the code of a booking at a door, or a change of a meeting in progress,
+// that would need approval first.
+const ViolationNeedsApproval = "needs_approval"
+
+// Door is a room as anybody at its door may see it.
+type Door struct {
+	Room    *meeting.Room
+	At      time.Time
+	State   DoorState
+	Until   time.Time        // end of the state; zero: beyond the period shown
+	Current *meeting.Meeting // in progress, or expected; nil: none
+	Day     clock.Slot       // today, in the room's zone
+	Today   []DoorMeeting    // by start
+	Closed  []Closure        // of today and the week after it, by start; they may overlap
+	Book    []DoorChoice     // lengths of a booking from now on; empty: none is possible
+}
+
+// DoorMeeting is a meeting of today, with the actions that are possible now.
+type DoorMeeting struct {
+	*meeting.Meeting
+	May    []string
+	Extend []DoorChoice // by policies and bookings; quotas are checked on the attempt
+}
+
+// DoorChoice is one of [DoorLengths], and when a meeting would end with it.
+type DoorChoice struct {
+	Length time.Duration
+	End    time.Time
+}
+
+// Closure is a time in which a room cannot be booked.
+type Closure struct {
+	Slot   clock.Slot // a zero end: beyond the period shown
+	Kind   ClosureKind
+	Reason string // of a blackout
+}
+
+// ClosureKind is the reason why a room is closed.
+type ClosureKind string
+
+const (
+	ClosedByBlackout ClosureKind = "blackout"
+	ClosedByHours    ClosureKind = "hours"    // outside of its opening hours
+	ClosedForGood    ClosureKind = "inactive" // it takes no meetings
+)
+
+// closuresAhead is how long a door looks ahead for when its room opens again.
+const closuresAhead = 7 * 24 * time.Hour
+
+// closuresOf returns when the room is closed on the day and in the week after it.
+func closuresOf(r *meeting.Room, day clock.Slot) []Closure {
+	if !r.Active {
+		return []Closure{{Slot: clock.Slot{Start: day.Start}, Kind: ClosedForGood}}
+	}
+	var closed []Closure
+	span := clock.Slot{Start: day.Start, End: day.End.Add(closuresAhead)}
+	if len(r.Policy.OpeningHours) > 0 {
+		open := r.OpenHours(span)
+		for _, gap := range span.Without(open) {
+			if gap.End.Equal(span.End) {
+				gap.End = time.Time{}
+			}
+			closed = append(closed, Closure{Slot: gap, Kind: ClosedByHours})
+		}
+	}
+	for _, b := range r.Blackouts {
+		if b.Slot.Overlaps(span) {
+			closed = append(closed, Closure{Slot: b.Slot, Kind: ClosedByBlackout, Reason: b.Reason})
+		}
+	}
+	slices.SortStableFunc(closed, func(a, b Closure) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	return closed
+}
+
+// holds reports whether the closure covers an instant.
+func (c Closure) holds(at time.Time) bool {
+	return !at.Before(c.Slot.Start) && (c.Slot.End.IsZero() || at.Before(c.Slot.End))
+}
+
+// atDoorOf returns the actor for anyone at the door of a room. The service lets it act on meetings
+// of that room only.
+func atDoorOf(r *meeting.Room) meeting.Actor {
+	return meeting.Actor{Kind: meeting.ActorSystem, Name: "door of " + r.Name}
+}
+
+// mayAtDoor returns the actions on the meeting at a door. Whether it can be extended is checked on
+// the attempt.
+func mayAtDoor(m *meeting.Meeting, rooms []*meeting.Room, at time.Time) []string {
+	var may []string
+	if m.Underway("", at) == nil && m.CheckedInAt.IsZero() {
+		may = append(may, DoorCheckIn)
+	}
+	if m.EffectiveStatus(at) == meeting.InProgress {
+		may = append(may, DoorEnd)
+		if meeting.LevelsOf(rooms).Count() == 0 {
+			may = append(may, DoorExtend)
+		}
+	}
+	return may
+}
+
+// doorSlot returns the slot of a booking from now on. Only its end is on the grid of the room.
+func doorSlot(r *meeting.Room, length time.Duration, at time.Time) clock.Slot {
+	s := clock.Slot{Start: at, End: at.Add(length)} // not a whole second: the last meeting may have ended in this one
+	step := r.Policy.Step
+	if step == 0 {
+		return s
+	}
+	since := clock.SinceMidnight(s.End.In(clock.ZoneOrUTC(r.Zone)))
+	s.End = s.End.Add((since+step/2)/step*step - since)
+	if !s.End.After(s.Start) {
+		s.End = s.End.Add(step)
+	}
+	return s
+}
+
+// atDoorAllowed returns the violations that count at a door: all except a start off the grid.
+func atDoorAllowed(violations []meeting.Fault) []meeting.Fault {
+	return slices.DeleteFunc(violations, func(f meeting.Fault) bool { return f.Code == "step" && f.Location == "start" })
+}
+
+// needsDecision returns the error for an action that would need approval first.
+func needsDecision(location string, rooms []*meeting.Room) error {
+	var found []meeting.Fault
+	for _, r := range meeting.LevelsOf(rooms).At(meeting.FirstLevel) {
+		found = append(found, meeting.Fault{
+			Location: location, Code: ViolationNeedsApproval, Message: r.Name + " is not given out at once: somebody has to agree",
+			Figures: meeting.Figures{RoomID: r.ID},
+		})
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return &meeting.PolicyError{Violations: found}
+}

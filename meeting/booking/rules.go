@@ -1,0 +1,109 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+)
+
+// validate returns all violations of a new meeting.
+func (s *Service) validate(ctx context.Context, by meeting.Actor, t *meeting.Terms, o *meeting.Override, at time.Time) error {
+	violations := t.Violations(nil, by, s.conf().Limits, at)
+	if len(violations) > 0 || o != nil {
+		quotas, err := s.overQuota(ctx, cmp.Or(t.Organizer.UserID, by.ID), t, nil)
+		if err != nil {
+			return err
+		}
+		violations = append(violations, quotas...)
+	}
+	return t.Accept(violations, o)
+}
+
+// overQuota returns which quotas the terms currently exceed. It is called if other rules
+// are broken or overridden, so that all are reported at once. Otherwise the check on saving the
+// meeting is enough, and only that check is certain.
+func (s *Service) overQuota(ctx context.Context, userID int64, t *meeting.Terms, base *meeting.Meeting) ([]meeting.Fault, error) {
+	if t.Type.Exempt() {
+		return nil, nil
+	}
+	var id meeting.ID
+	if base != nil {
+		id = base.ID
+		if base.Slot.Start.Equal(t.Slot.Start) && base.Slot.End.Equal(t.Slot.End) && slices.Equal(base.RoomIDs, meeting.RoomIDs(t.Rooms)) {
+			return nil, nil
+		}
+	}
+	var found []meeting.Fault
+	for _, c := range meeting.QuotaClaims(userID, t.Rooms, t.Slot, base) {
+		others, err := s.store.Held(ctx, c, id, s.clock())
+		if err != nil {
+			return nil, fmt.Errorf("look up quotas: %w", err)
+		}
+		found = append(found, c.Check(others)...)
+	}
+	return found, nil
+}
+
+// quotasOfChange is overQuota for a change. It runs before the meeting is locked.
+func (s *Service) quotasOfChange(ctx context.Context, by meeting.Actor, f *Fields, m *meeting.Meeting, k known, at time.Time) ([]meeting.Fault, error) {
+	t, err := f.terms(m, k)
+	if err != nil {
+		return nil, nil // reported with the meeting locked
+	}
+	if f.Override == nil && len(t.Violations(m, by, s.conf().Limits, at)) == 0 {
+		return nil, nil
+	}
+	return s.overQuota(ctx, t.OrganizerOf(m).UserID, &t, m.HeldBy(t.OrganizerOf(m)))
+}
+
+// PrepareRooms completes rooms that were just read with what policies need: their zones in force,
+// the limits per user, and the blackouts that end after an instant.
+func (s *Service) PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error {
+	return s.withBlackouts(ctx, s.zoned(rooms), after)
+}
+
+// withBlackouts adds the blackouts that end after an instant. Rooms without any cost nothing.
+// Blackouts are read after the rooms, so a change in between makes the rooms' number outdated and
+// is noticed.
+func (s *Service) withBlackouts(ctx context.Context, rooms []*meeting.Room, at time.Time) error {
+	var closed []int64
+	for _, r := range rooms {
+		if r.Closures > 0 {
+			closed = append(closed, r.ID)
+		}
+	}
+	if len(closed) == 0 {
+		return nil
+	}
+	bs, err := s.store.BlackoutsAfter(ctx, closed, at)
+	if err != nil {
+		return fmt.Errorf("look up blackouts: %w", err)
+	}
+	for _, r := range rooms {
+		for _, b := range bs {
+			if b.Covers(&r.Room) {
+				r.Blackouts = append(r.Blackouts, b)
+			}
+		}
+	}
+	return nil
+}
+
+// zoned sets the installation's zone in rooms that have none, and whose site has none.
+func (s *Service) zoned(rooms []*meeting.Room) []*meeting.Room {
+	for _, r := range rooms {
+		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
+		if limits := s.conf().Limits.Person; !limits.None() {
+			r.Person = limits.At(s.clock())
+		}
+		if _, err := fault.StoredZone(r.Zone); err != nil {
+			s.logUnknown(r.Zone)
+		}
+	}
+	return rooms
+}

@@ -1,0 +1,226 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/recurrence"
+)
+
+// UpdateSeries changes all dates of a series that have not begun, or those from one date on, which
+// become a series of their own. Fields that were changed for a single date stay as they are there;
+// see [revision]. ifMatch, unless nil, is the expected version of the series. If nothing differs,
+// no version is raised.
+func (s *Service) UpdateSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	var unchanged *meeting.Series
+	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+		e, err := s.revision(ctx, by, id, ifMatch, &f)
+		if err != nil {
+			return nil, nil, err
+		}
+		unchanged = e.before
+		if err := e.plan(ctx); err != nil {
+			return nil, nil, err
+		}
+		if err := e.checkLastChange(ctx); err != nil {
+			return nil, nil, err
+		}
+		e.change.MakeUndoable(by, e.conf.Undo, e.at)
+		return e.change, e.dates, nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return s.showSeriesResult(ctx, by, &SeriesResult{Series: unchanged, Saved: true})
+	}
+	return r, err
+}
+
+// PreviewUpdate returns what [Service.UpdateSeries] would save now, and writes nothing.
+func (s *Service) PreviewUpdate(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
+	f.preview = true
+	e, err := s.revision(ctx, by, id, ifMatch, &f)
+	if err != nil {
+		return nil, err
+	}
+	if err = e.plan(ctx); err == nil {
+		err = e.checkLastChange(ctx)
+	}
+	_, taken := errors.AsType[*meeting.SeriesConflictError](err)
+	switch {
+	case errors.Is(err, errUnchanged):
+		return s.showSeriesResult(ctx, by, &SeriesResult{Series: e.before, Saved: true})
+	case err != nil && !taken:
+		return nil, err
+	}
+	return s.showSeriesResult(ctx, by, resultOf(e.change, e.dates, !taken))
+}
+
+// CancelSeries cancels all dates of a series that have not begun, or those from one date on.
+func (s *Service) CancelSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, scope meeting.Scope, from *clock.Time, reason string) (*SeriesResult, error) {
+	if err := checkComment("reason", &reason); err != nil {
+		return nil, err
+	}
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+		f := SeriesFields{Scope: scope, From: from}
+		e, err := s.revision(ctx, by, id, ifMatch, &f)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, dates, err := e.cancel(reason)
+		if err == nil {
+			err = e.checkLastChange(ctx)
+		}
+		if err == nil {
+			c.MakeUndoable(by, e.conf.Undo, e.at)
+		}
+		return c, dates, err
+	})
+}
+
+// AddDate books a date of the series' rule that was skipped, canceled or excluded.
+func (s *Service) AddDate(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, originalStart *clock.Time, onConflict meeting.OnConflict) (*meeting.Meeting, error) {
+	return s.AddDateIn(ctx, by, id, ifMatch, originalStart, nil, onConflict)
+}
+
+// AddDateIn is [Service.AddDate] in these rooms; nil: in those of the series.
+func (s *Service) AddDateIn(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, originalStart *clock.Time, rooms []int64, onConflict meeting.OnConflict) (*meeting.Meeting, error) {
+	f := SeriesFields{OnConflict: onConflict}
+	var found fault.List
+	if f.conflicts(&found); originalStart == nil {
+		found.Add("original_start", "required", "is required")
+	}
+	if len(found) > 0 {
+		return nil, &meeting.InvalidError{Faults: found}
+	}
+	ifMatch, err := s.settleSeries(ctx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+		e, err := s.revision(ctx, by, id, ifMatch, &f)
+		if err != nil {
+			return nil, nil, err
+		}
+		if e.before.Foreign != "" && !by.Calendar {
+			return nil, nil, &meeting.ForeignError{Kind: e.before.Foreign}
+		}
+		c, dates, err := e.add(ctx, *originalStart, rooms)
+		if err == nil {
+			c.MakeUndoable(by, e.conf.Undo, e.at)
+		}
+		return c, dates, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Meetings[0].Undoable = r.Undoable
+	return r.Meetings[0], nil
+}
+
+// cancel cancels the dates that the change covers.
+func (e *revision) cancel(reason string) (*meeting.SeriesChange, []*plannedDate, error) {
+	series := e.before.Clone()
+	series.UpdatedAt = e.at
+	dates := e.concerned()
+	if len(dates) == 0 {
+		state := meeting.Ended
+		if !series.CancelledAt.IsZero() {
+			state = meeting.Cancelled
+		}
+		return nil, nil, &meeting.StateError{State: state, Action: "cancel"}
+	}
+	if e.from.IsZero() {
+		series.CancelledAt = e.at
+	}
+	e.change.Series = series
+	var planned []*plannedDate
+	for _, seen := range dates {
+		m := seen.Clone()
+		if err := m.Cancel(reason, e.by, e.at); err != nil {
+			return nil, nil, err
+		}
+		own := slices.Clone(m.Notices)
+		m.ThroughSeries(reason)
+		m.Notices = e.personal(own)
+		e.change.Update = append(e.change.Update, m)
+		planned = append(planned, &plannedDate{date: recurrence.Date{Slot: seen.Slot}, base: seen})
+	}
+	to := series.Attendees
+	if !slices.ContainsFunc(dates, func(m *meeting.Meeting) bool { return m.Status == meeting.Confirmed }) {
+		to = nil // they were never invited
+	}
+	e.cancelled(series, dates, reason, e.everybody(to))
+	return e.change, planned, nil
+}
+
+// add books the meeting of a date.
+func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (*meeting.SeriesChange, []*plannedDate, error) {
+	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
+		return nil, nil, e.unknownZone(e.before.Timezone)
+	}
+	series := e.before.Clone()
+	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
+	ruled := series.Clone()
+	ruled.ExDates = nil
+	d, ok, err := ruled.DateNamed(start, e.all)
+	if err != nil {
+		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "invalid_time", Message: err.Error()}}}
+	}
+	if !ok {
+		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
+	}
+	for _, m := range e.all {
+		if !m.OriginalStart.IsZero() && m.OriginalWall.Equal(d.Wall) && !m.Gone() {
+			return nil, nil, &meeting.StateError{State: m.EffectiveStatus(e.at), Action: "add the date"}
+		}
+	}
+	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
+	if inRooms == nil {
+		inRooms = series.RoomIDs
+	}
+	rooms, err := e.rooms(ctx, inRooms)
+	if err == nil {
+		err = e.withBlackouts(ctx, rooms, e.at)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rooms) < len(inRooms) {
+		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
+	}
+	kind, err := e.lookUpType(ctx, &Fields{}, series.Sample())
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &plannedDate{date: d, terms: series.Terms(d, rooms, kind, e.conf.Reminders), room: true}
+	e.dates = []*plannedDate{w}
+	if err := e.validate(ctx, e.dates); err != nil {
+		return nil, nil, err
+	}
+	if w.skip != nil {
+		return nil, nil, &meeting.SeriesConflictError{Dates: skipped(e.dates)}
+	}
+	e.change.Series = series
+	if e.change.Create, err = e.book(ctx, e.dates); err != nil {
+		return nil, nil, err
+	}
+	if m := e.change.Create[0]; m.Status == meeting.Confirmed {
+		series.Notify(meeting.SeriesNotice{
+			Kind: meeting.NoticeInvitation, Dates: e.change.Create, Calendar: append(e.shown(), m), Each: true,
+			More: func(f *meeting.Facts) { f.Series.Part = meeting.PartAdded },
+		}, meeting.InvitationRecipients(series.Organizer, series.Attendees), e.by, e.at)
+	}
+	return e.change, e.dates, nil
+}
