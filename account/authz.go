@@ -92,7 +92,18 @@ var table = map[string]rule{
 	"renew-recovery-codes":   {Member, unscoped},
 	"disable-second-factor":  {Member, unscoped},
 	"get-user-second-factor": {Admin, UsersRead},
-	"reset-second-factor":    {Admin, UsersWrite},
+
+	"begin-passkey-login": {}, // for whoever signs in
+	"passkey-login":       {}, // authorized by its passkey
+	"list-my-passkeys":    {Member, enrolling},
+	"begin-passkey":       {Member, enrolling},
+	"add-passkey":         {Member, enrolling},
+	"rename-passkey":      {Member, unscoped},
+	"remove-passkey":      {Member, unscoped},
+	"list-user-passkeys":  {Admin, UsersRead},
+	"remove-user-passkey": {Admin, UsersWrite},
+
+	"reset-second-factor": {Admin, UsersWrite},
 
 	"logout":          {Member, anyScope}, // ends only the token's own session
 	"me":              {Member, anyScope},

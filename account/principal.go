@@ -24,6 +24,7 @@ type Principal struct {
 	TokenID int64
 	Kind    TokenKind
 	Scopes  []Scope   // nil: all
+	Since   time.Time // when the token was created
 	Until   time.Time // when the token expires; zero: never
 }
 
@@ -31,7 +32,7 @@ func principal(u *User, t *Token) *Principal {
 	return &Principal{
 		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone, CalendarMails: u.CalendarMails,
 		Groups:  u.Groups,
-		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Until: t.ExpiresAt,
+		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Since: t.CreatedAt, Until: t.ExpiresAt,
 	}
 }
 

@@ -63,11 +63,14 @@ type SecondFactorChange struct {
 	Revoked Revocation
 }
 
-// SecondFactorError means that a password was right, and that a code must confirm the sign-in, see
-// [Service.LoginWithCode].
-type SecondFactorError struct{ Challenge string }
+// SecondFactorError means that a password was right, and that something else must confirm the sign-in:
+// a code, see [Service.LoginWithCode], or a passkey, see [Service.ConfirmWithPasskey].
+type SecondFactorError struct {
+	Challenge     string
+	Code, Passkey bool // which of them the user has
+}
 
-func (e *SecondFactorError) Error() string { return "a code must confirm the sign-in" }
+func (e *SecondFactorError) Error() string { return "a second factor must confirm the sign-in" }
 
 // ErrChallengeInvalid is an [ErrUnauthorized] for a challenge that is wrong or expired.
 var ErrChallengeInvalid = fmt.Errorf("invalid challenge of a sign-in: %w", ErrUnauthorized)
@@ -82,19 +85,24 @@ func (s *Service) SecondFactorMode() SecondFactorMode {
 	return s.secondFactor.Load().(SecondFactorMode)
 }
 
-// admit starts the session of a user whose password was right. If a code must confirm the sign-in, it
-// returns a [*SecondFactorError].
+// admit starts the session of a user whose password was right. If a second factor must confirm the
+// sign-in, it returns a [*SecondFactorError]. Passkeys alone do not make every sign-in need one, unless
+// everybody needs one: their user could not sign in elsewhere.
 func (s *Service) admit(ctx context.Context, u *User, from Client) (*SignIn, error) {
 	mode := s.SecondFactorMode()
 	if mode == SecondFactorOff {
 		return s.startSession(ctx, u, from)
 	}
 	f, err := s.SecondFactor(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	passkeys, err := s.usablePasskeys(ctx, u.ID)
 	switch {
 	case err != nil:
 		return nil, err
-	case f.Enabled():
-		return nil, &SecondFactorError{Challenge: s.challenge(u, s.instant().Add(challengeTTL))}
+	case f.Enabled(), mode == SecondFactorRequired && len(passkeys) > 0:
+		return nil, &SecondFactorError{Challenge: s.challenge(u, s.instant().Add(challengeTTL)), Code: f.Enabled(), Passkey: len(passkeys) > 0}
 	case mode == SecondFactorRequired:
 		return s.startSession(ctx, u, from, enrolling)
 	}

@@ -232,7 +232,7 @@ func TestSecondFactor_required(t *testing.T) {
 			allowed = append(allowed, op)
 		}
 	}
-	if len(allowed) != 5 { // setting it up, the account, and signing out
+	if len(allowed) != 8 { // setting up an app or a passkey, the account, and signing out
 		t.Errorf("the session may %q", allowed)
 	}
 	_, recovery := f.enrolls(t, p)

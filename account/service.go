@@ -25,6 +25,8 @@ type Config struct {
 	Links       LinkSecrets      // of password links; random per process
 	Directories []Directory      // in which people are who have no password here
 	Sources     []Source         // of groups, see [Service.Sources]
+	Passkeys    Ceremonies       // nil: there are no passkeys
+	Begins      Limiter          // of challenges for passkeys from one network; [CeremonyRate], in memory
 	Secure      bool             // browsers use HTTPS, so cookies are sent over HTTPS only
 	Now         func() time.Time // time.Now
 
@@ -52,6 +54,8 @@ type Service struct {
 
 	directories  []Directory
 	sources      []Source
+	ceremonies   Ceremonies // nil: there are no passkeys
+	begins       Limiter
 	secondFactor atomic.Value // SecondFactorMode
 
 	answerReset time.Duration // shortest duration of RequestReset
@@ -65,7 +69,7 @@ func New(store Store, c Config) *Service {
 	s := &Service{
 		store: store, limiter: c.Limiter, attempts: newAttempts(), hasher: newHasher(), now: c.Now, refused: c.Refused, secure: c.Secure,
 		answerReset: answerReset, timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
-		directories: c.Directories, sources: c.Sources,
+		directories: c.Directories, sources: c.Sources, ceremonies: c.Passkeys, begins: c.Begins,
 	}
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})
@@ -75,6 +79,9 @@ func New(store Store, c Config) *Service {
 	}
 	if s.codes = c.Codes; s.codes == nil {
 		s.codes = NewMemoryLimiter(CodeRate)
+	}
+	if s.begins == nil {
+		s.begins = NewMemoryLimiter(CeremonyRate)
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -164,6 +164,7 @@ type Choice struct {
 	Password               string
 	Name, Locale, Timezone *string
 	EndTokens, EndFeeds    bool // end API tokens and calendar feeds
+	EndPasskeys            bool // remove passkeys
 }
 
 // UseLink sets the password of the link's user and signs them in. All links and all other sessions
@@ -192,7 +193,7 @@ func (s *Service) UseLink(ctx context.Context, secret string, c Choice, from Cli
 		}
 		patch.apply(u, now)
 		u.setPassword(hash)
-		return Revocation{Sessions: true, API: c.EndTokens, Feeds: c.EndFeeds, Links: true}, nil
+		return Revocation{Sessions: true, API: c.EndTokens, Feeds: c.EndFeeds, Passkeys: c.EndPasskeys, Links: true}, nil
 	})
 	if errors.Is(err, ErrNotFound) { // used meanwhile
 		err = ErrLinkInvalid

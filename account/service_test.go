@@ -138,7 +138,7 @@ func TestService_Login(t *testing.T) {
 	}
 	want := &account.Principal{
 		UserID: ada.ID, Email: email, Name: "Ada", Role: account.Manager, Locale: "en", Timezone: "UTC",
-		TokenID: p.TokenID, Kind: account.Session, Until: in.ExpiresAt,
+		TokenID: p.TokenID, Kind: account.Session, Since: f.now(), Until: in.ExpiresAt,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || p.TokenID == 0 {
 		t.Errorf("principal (-want +got):\n%s", diff)

@@ -95,7 +95,7 @@ func (s *Service) FindUsers(ctx context.Context, text string, p Page) (users []*
 // UpdateUser changes a user and revokes credentials:
 //
 //   - A disabled user loses all tokens and sessions for good.
-//   - A new password revokes the sessions, and tokens and feeds unless the patch keeps them.
+//   - A new password revokes the sessions, and tokens, feeds and passkeys unless the patch keeps them.
 //   - A new password or address ends the links by which the user could choose a password.
 //   - A former admin loses the tokens with topic scopes, which only an admin could create.
 //
@@ -133,13 +133,13 @@ func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spar
 		}
 		return Revocation{
 			Sessions: disabled || p.Password != nil,
-			API:      disabled || p.revokes(p.EndTokens), Feeds: disabled || p.revokes(p.EndFeeds),
+			API:      disabled || p.revokes(p.EndTokens), Feeds: disabled || p.revokes(p.EndFeeds), Passkeys: p.revokes(p.EndPasskeys),
 			Topics: wasAdmin && u.Role != Admin, Links: disabled || moved || p.Password != nil, Except: spare,
 		}, nil
 	})
 }
 
-// revokes reports whether tokens or feeds end. By default they end with a password reset: an
+// revokes reports whether tokens, feeds or passkeys end. By default they end with a password reset: an
 // intruder may have created some.
 func (p *UserPatch) revokes(requested *bool) bool {
 	if requested != nil {
@@ -193,7 +193,7 @@ func (s *Service) personalWords(ctx context.Context, id int64, email, name *stri
 // current one. It revokes all other sessions, and tokens and feeds if requested.
 func (s *Service) UpdateMe(ctx context.Context, by *Principal, ifMatch *int64, p MePatch) (*User, error) {
 	patch := UserPatch{Name: p.Name, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone, Password: p.Password, Away: p.Away,
-		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds, CalendarMails: p.CalendarMails}
+		EndTokens: &p.EndTokens, EndFeeds: &p.EndFeeds, EndPasskeys: new(false), CalendarMails: p.CalendarMails}
 	if p.Password != nil {
 		if err := s.checkOwnPassword(ctx, by.UserID, p); err != nil {
 			return nil, fmt.Errorf("update own account: %w", err)

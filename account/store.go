@@ -16,6 +16,7 @@ type Store interface {
 	IdentityStore
 	SecondFactorStore
 	GroupStore
+	PasskeyStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user, deletes all setup tokens, and returns true.
@@ -48,6 +49,7 @@ type Revocation struct {
 	Sessions bool
 	API      bool
 	Feeds    bool
+	Passkeys bool
 	Topics   bool  // API tokens with a topic scope
 	Links    bool  // password links
 	Except   int64 // ID of a token to keep; 0: none

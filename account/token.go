@@ -40,7 +40,7 @@ func cookieName(name string, secure bool) string {
 type TokenKind string
 
 const (
-	Session TokenKind = "session" // a sign-in by password
+	Session TokenKind = "session" // a sign-in of a person
 	API     TokenKind = "api"     // created by a user for a program
 	Setup   TokenKind = "setup"   // creates the first admin; has no user
 )

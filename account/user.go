@@ -73,6 +73,7 @@ type UserPatch struct {
 	Phone, Locale, Timezone *string
 	Disabled                *bool
 	EndTokens, EndFeeds     *bool // end API tokens and calendar feeds; nil: if Password is set
+	EndPasskeys             *bool // remove passkeys; nil: if Password is set
 	Away                    *Away // the zero Away ends an absence
 	CalendarMails           *bool
 }

@@ -20,6 +20,7 @@ import (
 	accountstore "punctual/account/gormstore"
 	accounthttp "punctual/account/httpapi"
 	"punctual/account/oidc"
+	"punctual/account/webauthn"
 	"punctual/app/audit"
 	"punctual/app/config"
 	"punctual/app/database"
@@ -80,7 +81,8 @@ type Application struct {
 	people        *accountstore.Store
 	leaving       *leaving.Service
 	accounts      *account.Service
-	providers     []*oidc.Provider // to sign in with
+	providers     []*oidc.Provider     // to sign in with
+	passkeys      *webauthn.Ceremonies // nil: there are no passkeys
 	keys          *signingKeys
 	certificates  *certificates       // nil: of files, or plain HTTP
 	syslog        *syslog.Destination // nil: the audit log goes nowhere else
@@ -159,6 +161,9 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 			return nil, fmt.Errorf("audit.syslog: %w", err)
 		}
 	}
+	if a.passkeys, err = passkeysOf(c); err != nil {
+		return nil, err
+	}
 	a.wireAreas()
 	a.wireEngine()
 	if r.works() {
@@ -233,10 +238,15 @@ func (a *Application) wireAreas() {
 	for _, d := range directoriesOf(a.config, a.log) {
 		directories = append(directories, d)
 	}
-	a.accounts = account.New(people, account.Config{
+	accounts := account.Config{
 		SessionTTL: a.config.Auth.SessionTTL, Timezone: a.config.Booking.Timezone, Limiter: a.limiter, Wide: a.wideLimiter, Codes: a.newLimiter("codes:", account.CodeRate), Refused: a.noteRefused,
 		DeviceKeys: a.keys.rings[deviceKeys], Links: a.linkSecrets, Secure: a.config.HTTP.Secure(), Directories: directories, Sources: sourcesOf(a.config),
-	})
+		Begins: a.newLimiter("passkeys:", account.CeremonyRate),
+	}
+	if a.passkeys != nil { // a nil pointer would not be a nil interface
+		accounts.Passkeys = a.passkeys
+	}
+	a.accounts = account.New(people, accounts)
 	a.accounts.SetTokenTTL(a.config.Auth.TokenTTL, a.config.Auth.MaxTokenTTL)
 	a.accounts.SetSecondFactor(account.SecondFactorMode(a.config.Auth.SecondFactor))
 	a.providers = providersOf(a.config)

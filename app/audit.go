@@ -43,7 +43,7 @@ func (r *refusals) note(ctx context.Context, kind, key string) (leftOut int64, o
 // because it may be a password.
 func (a *Application) noteRefused(ctx context.Context, u *account.User, email string, reason error) {
 	if !errors.Is(reason, account.ErrWrongCredentials) { // somebody whom only the log can help
-		a.log.Info("sign-in with a password refused", "user_id", u.ID, "error", reason)
+		a.log.Info("sign-in refused", "user_id", u.ID, "error", reason)
 	}
 	kind, key := "user ", strconv.FormatInt(u.ID, 10)
 	if u.ID == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	accounthttp "punctual/account/httpapi"
 	"punctual/account/ldap"
 	"punctual/account/oidc"
+	"punctual/account/webauthn"
 	"punctual/app/config"
 )
 
@@ -34,6 +36,19 @@ func providersOf(c *config.Config) []*oidc.Provider {
 	}
 	slices.SortFunc(list, func(a, b *oidc.Provider) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return list
+}
+
+// passkeysOf returns the ceremonies for passkeys, or nil if there are no passkeys here.
+func passkeysOf(c *config.Config) (*webauthn.Ceremonies, error) {
+	domain := c.PasskeyDomain()
+	if domain == "" {
+		return nil, nil
+	}
+	origin, err := url.Parse(c.HTTP.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	return webauthn.New(origin, domain)
 }
 
 // directoriesOf returns the directories of auth.ldap, in the order of their keys.

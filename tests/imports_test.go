@@ -25,7 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
 	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/itip", "meeting/mailroom", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
-	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "robfig/cron"}},
+	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "golang.org/x/net/publicsuffix", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database/sqlfile", nil, []string{"gorm.io/"}},
@@ -63,6 +63,7 @@ var rules = []rule{
 	{"account/table", nil, nil},
 	{"account/oidc", []string{".."}, []string{"coreos/go-oidc", "golang.org/x/oauth2"}},
 	{"account/ldap", []string{".."}, []string{"go-ldap/ldap"}},
+	{"account/webauthn", []string{".."}, []string{"go-webauthn/webauthn", "google/uuid"}},
 	{"account/httpapi", []string{"..", "account/fault", "account/oidc", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 	{"account", []string{"account/fault", "account/signing"}, []string{"golang.org/x/text", "alexedwards/argon2id", "golang.org/x/crypto", "golang.org/x/time", "pquerna/otp"}},
 	{"account/redislimit", []string{".."}, []string{"go-redis/redis_rate", "redis/go-redis"}},

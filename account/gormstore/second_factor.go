@@ -114,8 +114,16 @@ func saveSecondFactor(tx *gorm.DB, userID int64, f *account.SecondFactor) error 
 	if err := tx.Save(r).Error; err != nil {
 		return err
 	}
+	if !f.Enabled() {
+		return nil
+	}
+	return finishEnrolling(tx, userID)
+}
+
+// finishEnrolling lets the caller's session do everything.
+func finishEnrolling(tx *gorm.DB, userID int64) error {
 	p, ok := account.FromContext(tx.Statement.Context)
-	if !ok || p.TokenID == 0 || p.UserID != userID || !f.Enabled() {
+	if !ok || p.TokenID == 0 || p.UserID != userID {
 		return nil
 	}
 	return tx.Model(&tokenRow{}).Where("id = ? AND kind = ?", p.TokenID, account.Session).Update("scopes", nil).Error

@@ -215,6 +215,11 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 			return err
 		}
 	}
+	if r.Passkeys {
+		if err := tx.Where("user_id = ?", userID).Delete(&passkeyRow{}).Error; err != nil {
+			return err
+		}
+	}
 	tokens := tx.Where("user_id = ?", userID).Session(&gorm.Session{})
 	if r.Links {
 		if err := tx.Where("user_id = ?", userID).Delete(&linkRow{}).Error; err != nil {

@@ -40,6 +40,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 	h.registerPasswordReset(api)
 	h.registerMe(api)
 	h.registerSecondFactor(api)
+	h.registerPasskeys(api)
 	h.registerTokens(api)
 	h.registerUsers(api)
 	h.registerGroups(api)

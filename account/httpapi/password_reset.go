@@ -46,6 +46,7 @@ type confirmResetInput struct {
 		Timezone  *string `json:"timezone,omitempty"`
 		EndTokens bool    `json:"end_tokens,omitempty" doc:"Whether to revoke all API tokens of the user"`
 		EndFeeds  bool    `json:"end_feeds,omitempty" doc:"Whether to revoke all calendar feeds of the user"`
+		EndKeys   bool    `json:"end_passkeys,omitempty" doc:"Whether to remove all passkeys of the user"`
 	}
 }
 
@@ -87,7 +88,7 @@ func (h *handlers) checkLink(ctx context.Context, in *linkInput) (*linkOutput, e
 func (h *handlers) confirmReset(ctx context.Context, in *confirmResetInput) (*sessionOutput, error) {
 	b := &in.Body
 	s, err := h.svc.UseLink(ctx, b.Token, account.Choice{
-		Password: b.Password, Name: b.Name, Locale: b.Locale, Timezone: b.Timezone, EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,
+		Password: b.Password, Name: b.Name, Locale: b.Locale, Timezone: b.Timezone, EndTokens: b.EndTokens, EndFeeds: b.EndFeeds, EndPasskeys: b.EndKeys,
 	}, client(ctx))
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/account"
+	"punctual/account/fault"
 	"punctual/account/rest"
 )
 
@@ -54,13 +55,14 @@ type recoveryCodesOutput struct {
 
 type confirmLoginInput struct {
 	Body struct {
-		Challenge string `json:"challenge" maxLength:"200" doc:"From the problem second_factor_required; valid for five minutes"`
-		Code      string `json:"code" maxLength:"100" doc:"Current code of the app, or a recovery code; each is accepted once"`
+		Challenge string        `json:"challenge" maxLength:"200" doc:"From the problem second_factor_required; valid for five minutes"`
+		Code      string        `json:"code,omitempty" maxLength:"100" doc:"Current code of the app, or a recovery code; each is accepted once"`
+		Passkey   passkeyAnswer `json:"passkey,omitempty" doc:"Instead of a code: the browser's answer to the options of POST /auth/passkey/options"`
 	}
 }
 
 func (h *handlers) registerSecondFactor(api huma.API) {
-	confirm := operation("confirm-login", http.MethodPost, "/auth/login/confirm", "People", "Finish a sign-in with a code",
+	confirm := operation("confirm-login", http.MethodPost, "/auth/login/confirm", "People", "Finish a sign-in with a code or a passkey",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	confirm.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, confirm, h.confirmLogin)
@@ -89,7 +91,18 @@ func (h *handlers) registerSecondFactor(api huma.API) {
 }
 
 func (h *handlers) confirmLogin(ctx context.Context, in *confirmLoginInput) (*sessionOutput, error) {
-	s, err := h.svc.LoginWithCode(ctx, in.Body.Challenge, in.Body.Code, client(ctx))
+	confirm := func() (*account.SignIn, error) {
+		return h.svc.LoginWithCode(ctx, in.Body.Challenge, in.Body.Code, client(ctx))
+	}
+	if in.Body.Passkey != nil {
+		if in.Body.Code != "" {
+			return nil, fault.Invalid("body.passkey", "contradiction", "must be omitted with a code")
+		}
+		confirm = func() (*account.SignIn, error) {
+			return h.svc.ConfirmWithPasskey(ctx, in.Body.Challenge, in.Body.Passkey, client(ctx))
+		}
+	}
+	s, err := confirm()
 	if err != nil {
 		return nil, err
 	}

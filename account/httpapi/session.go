@@ -17,6 +17,7 @@ type CurrentSessionBody struct {
 	Enroll   bool      `json:"enroll,omitempty" doc:"Whether the session can do nothing but set up two-step verification, which the installation requires"`
 
 	Providers []ProviderBody `json:"providers,omitempty" doc:"Identity providers to sign in with"`
+	Passkeys  bool           `json:"passkeys,omitempty" doc:"Whether passkeys can be used here"`
 }
 
 // ProviderBody is an identity provider, such as the company's.
@@ -42,6 +43,7 @@ func (h *handlers) registerSession(api huma.API) {
 
 func (h *handlers) currentSession(ctx context.Context, _ *struct{}) (*currentSessionOutput, error) {
 	out := &currentSessionOutput{CacheControl: "no-store"}
+	out.Body.Passkeys = h.svc.PasskeyDomain() != ""
 	for _, p := range h.options.Providers {
 		out.Body.Providers = append(out.Body.Providers, ProviderBody{Name: p.Name, Path: providerPath(p.ID)})
 	}

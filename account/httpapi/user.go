@@ -80,9 +80,10 @@ type updateUserInput struct {
 		Email     *string    `json:"email,omitempty"`
 		Name      *string    `json:"name,omitempty"`
 		Role      *roleInput `json:"role,omitempty"`
-		Password  *string    `json:"password,omitempty" format:"password" doc:"A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false"`
+		Password  *string    `json:"password,omitempty" format:"password" doc:"A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens, feeds and passkeys unless end_tokens, end_feeds or end_passkeys is false"`
 		EndTokens *bool      `json:"end_tokens,omitempty" doc:"Whether to revoke the user's API tokens; defaults to true if password is set"`
 		EndFeeds  *bool      `json:"end_feeds,omitempty" doc:"Whether to revoke the user's calendar feeds; defaults to true if password is set"`
+		EndKeys   *bool      `json:"end_passkeys,omitempty" doc:"Whether to remove the user's passkeys; defaults to true if password is set"`
 		Phone     *string    `json:"phone,omitempty"`
 		Locale    *string    `json:"locale,omitempty"`
 		Timezone  *string    `json:"timezone,omitempty"`
@@ -168,7 +169,7 @@ func (h *handlers) updateUser(ctx context.Context, in *updateUserInput) (*userOu
 	u, err := h.svc.UpdateUser(ctx, in.ID, rest.IfMatch(in.IfMatch), account.UserPatch{
 		Email: b.Email, Name: b.Name, Role: (*account.Role)(b.Role), Password: b.Password,
 		Phone: b.Phone, Locale: b.Locale, Timezone: b.Timezone, Disabled: b.Disabled, Away: b.Away.away(),
-		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds,
+		EndTokens: b.EndTokens, EndFeeds: b.EndFeeds, EndPasskeys: b.EndKeys,
 	})
 	if err != nil {
 		return nil, err

@@ -86,6 +86,9 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"directory's certificates", "auth: {ldap: {corp: {url: \"ldaps://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\", ca_file: /dev/null}}}\n", "c.yaml:1:115: auth.ldap.corp.ca_file cannot be used: it holds no certificate in PEM"},
 		{"directory's reader", "auth: {ldap: {corp: {url: \"ldaps://ldap.example.org\", domains: [example.org], base: \"dc=example,dc=org\", bind_dn: \"cn=x\"}}}\n", "c.yaml:1:15: auth.ldap.corp.bind_password and auth.ldap.corp.bind_dn must both be set, or none for anonymous searches"},
 		{"one key for two", "auth: {oidc: {corp: {name: Corp, issuer: \"https://x.example\", client_id: p}}, ldap: {corp: {url: \"ldaps://x.example\", domains: [example.org], base: \"dc=example\"}}}\n", "c.yaml:1:86: auth.ldap.corp has the key of a provider of auth.oidc; choose another"},
+		{"passkeys of another domain", "http: {base_url: \"https://rooms.example.org\"}\nauth: {passkeys: {domain: example.com}}\n", `c.yaml:2:27: auth.passkeys.domain is "example.com"; it must be the host of http.base_url, rooms.example.org, or a domain above it`},
+		{"passkeys of everybody", "http: {base_url: \"https://rooms.example.co.uk\"}\nauth: {passkeys: {domain: co.uk}}\n", `c.yaml:2:27: auth.passkeys.domain is "co.uk", which belongs to the public; it must be a domain of yours`},
+		{"passkeys without TLS", "http: {base_url: \"http://rooms.example.org\"}\nauth: {passkeys: {domain: example.org}}\n", `c.yaml:2:27: auth.passkeys.domain cannot be used with http.base_url "http://rooms.example.org": browsers allow passkeys for names only, with https`},
 		{"level", "log: {level: loud}\n", `c.yaml:1:14: log.level is "loud"; it must be debug, info, warn, error`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,8 @@ type Problem struct {
 	State     string            `json:"state,omitempty" doc:"Current state of the resource; only with state_conflict"`
 	Reason    string            `json:"reason,omitempty" doc:"newer_version, different_body or pushed; only with state_conflict, if the state is not the reason"`
 	Version   int64             `json:"version,omitempty" doc:"Current version; only with version_mismatch, newer_version and different_body"`
-	Challenge string            `json:"challenge,omitempty" doc:"Confirms the sign-in together with a code; only with second_factor_required"`
+	Challenge string            `json:"challenge,omitempty" doc:"Confirms the sign-in together with a code or a passkey; only with second_factor_required"`
+	Factors   []string          `json:"factors,omitempty" nullable:"false" enum:"code,passkey" doc:"What can confirm the sign-in; only with second_factor_required"`
 	Errors    []ProblemFault    `json:"errors,omitempty" nullable:"false" doc:"Faults of the request, at most 100"`
 	Conflicts []ProblemConflict `json:"conflicts,omitempty" nullable:"false" doc:"Times at which the rooms are taken, at most 1,000; only with room_conflict"`
 	Omitted   int               `json:"omitted,omitempty" doc:"Minimum number of errors and conflicts that are not listed"`
@@ -150,8 +151,14 @@ func Of(err error) *Problem {
 		return p
 	}
 	if e, ok := errors.AsType[*account.SecondFactorError](err); ok {
-		p := New(http.StatusUnauthorized, "second_factor_required", "A code is required")
+		p := New(http.StatusUnauthorized, "second_factor_required", "A second factor is required")
 		p.Challenge = e.Challenge
+		if e.Code {
+			p.Factors = append(p.Factors, "code")
+		}
+		if e.Passkey {
+			p.Factors = append(p.Factors, "passkey")
+		}
 		return p
 	}
 	switch {
@@ -159,6 +166,10 @@ func Of(err error) *Problem {
 		return New(http.StatusUnauthorized, "unauthorized", "The sign-in took too long; start again")
 	case errors.Is(err, account.ErrWrongCredentials):
 		return New(http.StatusUnauthorized, "unauthorized", "Wrong email or password")
+	case errors.Is(err, account.ErrPasskeyUnknown):
+		return New(http.StatusUnauthorized, "passkey_unknown", "This passkey was removed")
+	case errors.Is(err, account.ErrPasskeyRefused):
+		return New(http.StatusUnauthorized, "passkey_refused", "This passkey cannot sign in")
 	case errors.Is(err, account.ErrLinkInvalid):
 		return New(http.StatusUnauthorized, "unauthorized", "This link has expired or was already used")
 	case errors.Is(err, account.ErrUnauthorized):

@@ -80,12 +80,14 @@ type Config struct {
 	Env     []string // NAME=value, further variables
 	Tags    string   // a build tag of the program; empty: none
 	NoAdmin bool     // do not make the first admin
+
+	Localhost bool // people come to localhost, where browsers allow passkeys without HTTPS
 }
 
 // ServerInstance is the built program, running from outside the test.
 type ServerInstance struct {
 	*process
-	URL    string // http://127.0.0.1:port
+	URL    string // http://127.0.0.1:port, or http://localhost:port
 	Dir    string // its working folder, with config.yaml and data/
 	config Config
 	env    []string
@@ -115,6 +117,9 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 	}
 	addr := "127.0.0.1:" + strconv.Itoa(port)
 	s := &ServerInstance{URL: "http://" + addr, Dir: dir, config: c}
+	if c.Localhost {
+		s.URL = "http://localhost:" + strconv.Itoa(port)
+	}
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "PUNCTUAL_") {
 			s.env = append(s.env, e)
@@ -125,7 +130,7 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 		s.env = append(s.env, "PUNCTUAL_ADMIN_EMAIL="+AdminEmail, "PUNCTUAL_ADMIN_PASSWORD="+AdminPassword)
 	}
 	s.env = append(s.env, c.Env...)
-	s.Configure(t, c.yaml(addr))
+	s.Configure(t, c.yaml(addr, s.URL))
 	t.Cleanup(func() {
 		if s.process != nil && !s.killed {
 			if code := s.Stop(); code != 0 {
@@ -140,7 +145,7 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 	return s
 }
 
-func (c Config) yaml(addr string) string {
+func (c Config) yaml(addr, baseURL string) string {
 	if c.Database == "" {
 		c.Database = "sqlite:data/punctual.db"
 	}
@@ -151,7 +156,7 @@ func (c Config) yaml(addr string) string {
 		c.Jobs = "{}"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "http: { addr: %q, base_url: %q }\n", addr, "http://"+addr)
+	fmt.Fprintf(&b, "http: { addr: %q, base_url: %q }\n", addr, baseURL)
 	fmt.Fprintf(&b, "database: { url: %q }\n", c.Database)
 	fmt.Fprintf(&b, "queue:\n  url: %q\n  load_every: %v\n  jobs: %s\n", c.Queue, cmp.Or(c.LoadEvery, 2*time.Second), c.Jobs)
 	if !strings.Contains(c.YAML, "log:") {

@@ -9,8 +9,12 @@ class Session {
   state = $state<'unknown' | 'in' | 'out' | 'unreachable'>('unknown')
   /** Identity providers to sign in with. */
   providers = $state.raw<components['schemas']['ProviderBody'][]>([])
-  /** Set while a code must confirm the sign-in. */
+  /** Whether people can use passkeys here. */
+  passkeys = $state(false)
+  /** Set while a code or a passkey must confirm the sign-in. */
   challenge = $state('')
+  /** Which of them the user has: code, passkey. */
+  factors = $state.raw<string[]>([])
   /** Whether the user must set up two-step verification before anything else. */
   enroll = $state(false)
 
@@ -31,8 +35,9 @@ class Session {
 
   async load() {
     try {
-      const { user, providers, enroll } = await ask(api.GET('/auth/session'))
+      const { user, providers, enroll, passkeys } = await ask(api.GET('/auth/session'))
       this.providers = providers ?? []
+      this.passkeys = passkeys ?? false
       if (user) await this.#in({ user, enroll })
       else this.#out()
     } catch {
@@ -48,13 +53,14 @@ class Session {
     this.state = 'in'
   }
 
-  /** Signs in, or keeps the challenge if a code must confirm it. */
+  /** Signs in, or keeps the challenge if a second factor must confirm it. */
   async #confirmable(call: Promise<components['schemas']['SessionBody']>) {
     try {
       await this.#in(await call)
     } catch (err) {
       if (!(err instanceof Problem) || !err.challenge) throw err
       this.challenge = err.challenge
+      this.factors = err.factors
       this.state = 'out'
     }
   }
@@ -66,6 +72,22 @@ class Session {
   /** Finishes a sign-in with a code. */
   async confirm(code: string) {
     await this.#in(await ask(api.POST('/auth/login/confirm', { body: { challenge: this.challenge, code } })))
+  }
+
+  /** Returns the options by which the browser asks for a passkey: of anybody, or of the user who is signing in. */
+  async passkeyOptions() {
+    return (await ask(api.POST('/auth/passkey/options', { body: this.challenge ? { challenge: this.challenge } : {} }))).options
+  }
+
+  /** Signs in, or finishes a sign-in, with the answer of the browser. */
+  async signInWithPasskey(answer: Record<string, unknown>) {
+    await this.#in(
+      await ask(
+        this.challenge
+          ? api.POST('/auth/login/confirm', { body: { challenge: this.challenge, passkey: answer } })
+          : api.POST('/auth/passkey', { body: { credential: answer } }),
+      ),
+    )
   }
 
   /** Continues after two-step verification has been set up. */

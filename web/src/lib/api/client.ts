@@ -73,8 +73,10 @@ export class Problem extends Error {
   readonly faults: Fault[]
   readonly conflicts: Conflict[]
   readonly retryAfter: number
-  /** Confirms the sign-in together with a code; only with the code second_factor_required. */
+  /** Confirms the sign-in together with a code or a passkey; only with the code second_factor_required. */
   readonly challenge: string
+  /** Which of them the user has. */
+  readonly factors: string[]
 
   constructor(status: number, body: unknown, retryAfter = 0) {
     const b = (typeof body === 'object' && body ? body : {}) as Record<string, unknown>
@@ -85,6 +87,7 @@ export class Problem extends Error {
     this.conflicts = Array.isArray(b.conflicts) ? (b.conflicts as Conflict[]) : []
     this.retryAfter = retryAfter
     this.challenge = typeof b.challenge === 'string' ? b.challenge : ''
+    this.factors = Array.isArray(b.factors) ? (b.factors as string[]) : []
   }
 }
 
@@ -111,7 +114,7 @@ export function onAnswer(fn: () => void) {
 const watch: Middleware = {
   onResponse({ response, schemaPath }) {
     if (response.ok) answered()
-    if (response.status === 401 && !schemaPath.includes('/auth/login')) signedOut()
+    if (response.status === 401 && !/\/auth\/(login|passkey)/.test(schemaPath)) signedOut()
   },
 }
 api.use(watch)

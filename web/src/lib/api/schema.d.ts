@@ -67,7 +67,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Finish a sign-in with a code */
+        /** Finish a sign-in with a code or a passkey */
         post: operations["confirm-login"];
         delete?: never;
         options?: never;
@@ -86,6 +86,40 @@ export interface paths {
         put?: never;
         /** Sign out */
         post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with a passkey */
+        post: operations["passkey-login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/passkey/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get the options to sign in, or to confirm a sign-in, with a passkey */
+        post: operations["begin-passkey-login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1097,6 +1131,59 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/me/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List my passkeys */
+        get: operations["list-my-passkeys"];
+        put?: never;
+        /** Add a passkey */
+        post: operations["add-passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get the options to add a passkey */
+        post: operations["begin-passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a passkey */
+        delete: operations["remove-passkey"];
+        options?: never;
+        head?: never;
+        /** Rename a passkey */
+        patch: operations["rename-passkey"];
         trace?: never;
     };
     "/me/rooms": {
@@ -2564,6 +2651,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/{id}/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the passkeys of a user */
+        get: operations["list-user-passkeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/passkeys/{passkey_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a passkey of a user, and end the user's sessions */
+        delete: operations["remove-user-passkey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{id}/second-factor": {
         parameters: {
             query?: never;
@@ -2822,6 +2943,14 @@ export interface components {
              */
             reason: "cancelled" | "skipped" | "left_out";
         };
+        AddPasskeyInputBody: {
+            /** @description The browser's answer, as its toJSON returns it */
+            credential: {
+                [key: string]: unknown;
+            };
+            /** @description Defaults to the name of the device or program that holds it */
+            name?: string;
+        };
         AddedTopicJob: {
             /**
              * Format: int64
@@ -3070,6 +3199,17 @@ export interface components {
             from: string;
             /** Format: date-time */
             until: string;
+        };
+        BeginPasskeyInputBody: {
+            /**
+             * Format: password
+             * @description Required ten minutes after the sign-in
+             */
+            current_password?: string;
+        };
+        BeginPasskeyLoginInputBody: {
+            /** @description From the problem second_factor_required, to confirm that sign-in; omitted to sign in without a password */
+            challenge?: string;
         };
         Blackout: {
             /** Format: date-time */
@@ -3446,11 +3586,17 @@ export interface components {
             /** @description From the problem second_factor_required; valid for five minutes */
             challenge: string;
             /** @description Current code of the app, or a recovery code; each is accepted once */
-            code: string;
+            code?: string;
+            /** @description Instead of a code: the browser's answer to the options of POST /auth/passkey/options */
+            passkey?: {
+                [key: string]: unknown;
+            };
         };
         ConfirmResetInputBody: {
             /** @description Whether to revoke all calendar feeds of the user */
             end_feeds?: boolean;
+            /** @description Whether to remove all passkeys of the user */
+            end_passkeys?: boolean;
             /** @description Whether to revoke all API tokens of the user */
             end_tokens?: boolean;
             locale?: string;
@@ -3549,6 +3695,8 @@ export interface components {
         CurrentSessionBody: {
             /** @description Whether the session can do nothing but set up two-step verification, which the installation requires */
             enroll?: boolean;
+            /** @description Whether passkeys can be used here */
+            passkeys?: boolean;
             /** @description Identity providers to sign in with */
             providers?: components["schemas"]["ProviderBody"][] | null;
             signed_in: boolean;
@@ -5628,6 +5776,37 @@ export interface components {
             /** @description Stored in the history with the policies that were overridden; at most 1,000 characters */
             reason: string;
         };
+        PasskeyBody: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: int64 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description null if never
+             */
+            last_used_at: string | null;
+            name: string;
+            /** @description Whether the passkey is copied to the user's other devices */
+            synced: boolean;
+            /** @description Whether it signs in here; false after the domain of passkeys has changed */
+            usable: boolean;
+        };
+        PasskeyLoginInputBody: {
+            /** @description The browser's answer, as its toJSON returns it */
+            credential: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeyOptionsOutputBody: {
+            /** @description For the browser's PublicKeyCredential.parseRequestOptionsFromJSON or parseCreationOptionsFromJSON; valid for ten minutes, once */
+            options: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeysOutputBody: {
+            items: components["schemas"]["PasskeyBody"][];
+        };
         PendingChange: {
             /** @description Approvals so far, with their level */
             agreed: components["schemas"]["Agreement"][];
@@ -5916,7 +6095,7 @@ export interface components {
             topic: string;
         };
         Problem: {
-            /** @description Confirms the sign-in together with a code; only with second_factor_required */
+            /** @description Confirms the sign-in together with a code or a passkey; only with second_factor_required */
             challenge?: string;
             /**
              * @description Stable code of the problem
@@ -5928,6 +6107,8 @@ export interface components {
             detail?: string;
             /** @description Faults of the request, at most 100 */
             errors?: components["schemas"]["ProblemFault"][];
+            /** @description What can confirm the sign-in; only with second_factor_required */
+            factors?: ("code" | "passkey")[];
             /**
              * Format: int64
              * @description Minimum number of errors and conflicts that are not listed
@@ -6115,6 +6296,9 @@ export interface components {
              * @example 15m
              */
             offset: string;
+        };
+        RenamePasskeyInputBody: {
+            name: string;
         };
         RepeatInput: {
             /** @description At most 500 attendees */
@@ -7220,13 +7404,15 @@ export interface components {
             email?: string;
             /** @description Whether to revoke the user's calendar feeds; defaults to true if password is set */
             end_feeds?: boolean;
+            /** @description Whether to remove the user's passkeys; defaults to true if password is set */
+            end_passkeys?: boolean;
             /** @description Whether to revoke the user's API tokens; defaults to true if password is set */
             end_tokens?: boolean;
             locale?: string;
             name?: string;
             /**
              * Format: password
-             * @description A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens and feeds unless end_tokens or end_feeds is false
+             * @description A new password, or an empty string to disable sign-in with a password. Ends the user's sessions, and also tokens, feeds and passkeys unless end_tokens, end_feeds or end_passkeys is false
              */
             password?: string;
             phone?: string;
@@ -7715,6 +7901,75 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "passkey-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyLoginInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "begin-passkey-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginPasskeyLoginInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptionsOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -10572,6 +10827,176 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-my-passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeysOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "add-passkey": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddPasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "begin-passkey": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginPasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptionsOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "rename-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenamePasskeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -14733,6 +15158,63 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-user-passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeysOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-user-passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                passkey_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -15,6 +15,7 @@ const de: typeof en = {
     next: 'Neues Passwort',
     endTokens: 'Auch meine API-Tokens widerrufen',
     endFeeds: 'Auch meine Kalenderlinks widerrufen',
+    endPasskeys: 'Auch meine Passkeys entfernen',
     change: 'Passwort ändern',
     joinTitle: 'Willkommen bei Punctual',
     joinLead: (email) => `Wählen Sie ein Passwort für ${email}.`,

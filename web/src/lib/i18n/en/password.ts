@@ -13,6 +13,7 @@ export default {
     next: 'New password',
     endTokens: 'Also revoke my API tokens',
     endFeeds: 'Also revoke my calendar links',
+    endPasskeys: 'Also remove my passkeys',
     change: 'Change password',
     joinTitle: 'Welcome to Punctual',
     joinLead: (email: string) => `Choose a password for ${email}.`,

@@ -15,6 +15,7 @@ const zh: typeof en = {
     next: '新密码',
     endTokens: '同时撤销我的 API 令牌',
     endFeeds: '同时撤销我的日历链接',
+    endPasskeys: '同时移除我的通行密钥',
     change: '修改密码',
     joinTitle: '欢迎使用 Punctual',
     joinLead: (email) => `请为 ${email} 设置密码。`,
