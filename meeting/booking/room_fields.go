@@ -31,6 +31,7 @@ type SiteFields struct {
 	Timezone *string // empty: the installation's
 	Address  *string // empty: none
 	Facility *string // empty: none
+	Access   *meeting.Access
 
 	Faults []meeting.Fault // found while decoding
 }
@@ -51,6 +52,10 @@ func (f *SiteFields) apply(s *meeting.Site) error {
 	}
 	setAddress(&found, &s.Address, f.Address)
 	setFacility(&found, &s.Facility, f.Facility)
+	if f.Access != nil {
+		s.Access = f.Access.Clone()
+		s.Access.Check(&found)
+	}
 	return fault.Merge(f.Faults, found).Err()
 }
 
@@ -100,6 +105,7 @@ type RoomFields struct {
 	Address  *string // empty: none
 	Facility *string // empty: the site's
 	Active   *bool
+	Access   **meeting.Access // to nil: the site's
 
 	ApprovalRequired *bool
 	ApproverIDs      *[]int64
@@ -225,6 +231,13 @@ func (f *RoomFields) place(r *meeting.Room, look roomLookUp, found *fault.List) 
 	setAddress(found, &r.Address, f.Address)
 	setFacility(found, &r.Facility, f.Facility)
 	set(&r.Active, f.Active)
+	if f.Access != nil {
+		r.OwnAccess = *f.Access
+		if r.OwnAccess != nil {
+			r.OwnAccess = new(r.OwnAccess.Clone())
+			r.OwnAccess.Check(found)
+		}
+	}
 }
 
 func checkFeatures(found *fault.List, features []string) {
