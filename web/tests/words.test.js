@@ -96,3 +96,20 @@ test('every text is used', () => {
   )
   assert.deepEqual(unused, [])
 })
+
+// German units and months are abbreviated with a full stop.
+test('no German sentence ends in two full stops', () => {
+  const doubled = []
+  for (const a of areas) {
+    for (const [path, text] of leaves(dictionaries.de[a])) {
+      if (typeof text !== 'function') continue
+      try {
+        const said = text(...Array(text.length).fill('5 Sek.'))
+        if (/[^.]\.\.$/.test(said)) doubled.push(`${a}.${path.join('.')}: ${said}`)
+      } catch {
+        // it wants something else than text
+      }
+    }
+  }
+  assert.deepEqual(doubled, [])
+})

@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/admin'
 
 const de: typeof en = {
@@ -29,7 +30,7 @@ const de: typeof en = {
       tokens: 'API-Token',
     },
     zones: {
-      changed: (zones) => `Zeitzonenregeln haben sich geändert: ${zones}.`,
+      changed: (zones) => sentence(`Zeitzonenregeln haben sich geändert: ${zones}.`),
       text: (check, rebase) => `Bevorstehende Besprechungen liegen möglicherweise zur falschen Zeit. „${check}“ zeigt sie auf dem Server an, „${rebase}“ verschiebt sie.`,
     },
     rooms: 'Räume',

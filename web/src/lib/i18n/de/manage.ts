@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/manage'
 
 const de: typeof en = {
@@ -139,11 +140,11 @@ const de: typeof en = {
     approval: 'Genehmigung',
     noApproval: 'Nicht erforderlich',
     admins: 'die Administration',
-    approvalOne: (who) => `Durch ${who}.`,
-    approvalTwo: (first, second) => `Durch eine dieser Personen: ${first}. Danach durch eine von: ${second}.`,
-    elseRejected: (wait) => `Automatische Ablehnung nach ${wait}.`,
-    elseApproved: (wait) => `Automatische Genehmigung nach ${wait}.`,
-    escalates: (after, who) => `Eskalation an ${who} nach ${after}.`,
+    approvalOne: (who) => sentence(`Durch ${who}.`),
+    approvalTwo: (first, second) => sentence(`Durch eine dieser Personen: ${first}. Danach durch eine von: ${second}.`),
+    elseRejected: (wait) => sentence(`Automatische Ablehnung nach ${wait}.`),
+    elseApproved: (wait) => sentence(`Automatische Genehmigung nach ${wait}.`),
+    escalates: (after, who) => sentence(`Eskalation an ${who} nach ${after}.`),
     checkIn: 'Check-in',
     asConfigured: (what) => `Standard: ${what.charAt(0).toLowerCase() + what.slice(1)}`,
     noCheckIn: 'Nicht erforderlich',
@@ -376,7 +377,7 @@ const de: typeof en = {
     signIn: 'Anmeldung',
     signIns: { invite: 'Einladung per E-Mail senden', password: 'Passwort jetzt festlegen', none: 'Ohne Passwort' },
     signInHints: { invite: 'Die Person wählt ihr Passwort über einen Link, der 7 Tage gilt', password: '', none: 'Für ein Dienstkonto, das nur API-Tokens verwendet' },
-    invitedUntil: (at) => `Eingeladen. Der Link gilt bis ${at}.`,
+    invitedUntil: (at) => sentence(`Eingeladen. Der Link gilt bis ${at}.`),
     invitedExpired: (at) => `Eingeladen. Der Link ist am ${at} abgelaufen.`,
     inviteAgain: 'Neue Einladung senden',
     inviteSent: 'Einladung gesendet',

@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/meeting'
 
 const de: typeof en = {
@@ -89,7 +90,7 @@ const de: typeof en = {
     thenApproved: 'Wird automatisch genehmigt, wenn niemand entscheidet.',
     standingIn: (names) => `in Vertretung von ${names}`,
     approvers: (who) => `Genehmigende: ${who}`,
-    level: (n) => `Wartet auf Stufe ${n}.`,
+    level: (n) => sentence(`Wartet auf Stufe ${n}.`),
     escalated: (when) => `Eskaliert am ${when}`,
     agreed: (who) => `${who} hat genehmigt`,
     agreedFor: (who, rooms) => `${who} hat für ${rooms} genehmigt`,

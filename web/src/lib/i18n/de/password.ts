@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/password'
 
 const de: typeof en = {
@@ -18,7 +19,7 @@ const de: typeof en = {
     endPasskeys: 'Auch meine Passkeys entfernen',
     change: 'Passwort ändern',
     joinTitle: 'Willkommen bei Punctual',
-    joinLead: (email) => `Wählen Sie ein Passwort für ${email}.`,
+    joinLead: (email) => sentence(`Wählen Sie ein Passwort für ${email}.`),
     join: 'Loslegen',
     invalidTitle: 'Dieser Link funktioniert nicht',
     invalid: 'Er ist abgelaufen, wurde bereits verwendet oder ist unvollständig. Fordern Sie einen neuen Link an, oder bitten Sie um eine neue Einladung.',

@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/profile'
 
 const de: typeof en = {
@@ -16,7 +17,7 @@ const de: typeof en = {
     language: 'Sprache',
     languageHint: 'Für E-Mails und für diese Seite, sofern Sie oben keine andere wählen.',
     zone: 'Zeitzone',
-    zoneHint: (time) => `Dort ist es jetzt ${time}.`,
+    zoneHint: (time) => sentence(`Dort ist es jetzt ${time}.`),
     calendarMails: 'Eigene Besprechungen an meinen Kalender senden',
     calendarMailsHint: 'Was Sie buchen, ändern oder absagen, kommt als E-Mail, die Kalender erkennen.',
     save: 'Speichern',
@@ -55,7 +56,7 @@ const de: typeof en = {
     saved: 'Ich habe sie gesichert',
     proceed: 'Weiter',
     unavailable: 'Ihr Administrator hat die Bestätigung in zwei Schritten abgeschaltet.',
-    on: (when: string) => `Eingeschaltet seit ${when}.`,
+    on: (when: string) => sentence(`Eingeschaltet seit ${when}.`),
     left: (n: number) => `Noch ${n} ${n === 1 ? 'Wiederherstellungscode' : 'Wiederherstellungscodes'}.`,
   },
   feeds: {

@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/repeat'
 
 const every = (n: number, one: string, second: string, many: string) => (n === 1 ? one : n === 2 ? second : `Alle ${n} ${many}`)
@@ -9,7 +10,7 @@ const de: typeof en = {
     workdays: 'Jeden Wochentag (Montag bis Freitag)',
     weekly: (n, days, count) =>
       n === 1 ? `Jeden ${days}` : n === 2 && count === 1 ? `Jeden zweiten ${days}` : `${every(n, '', 'Jede zweite Woche', 'Wochen')} am ${days}`,
-    monthlyDate: (n, day) => `${months(n)} am ${day}.`,
+    monthlyDate: (n, day) => sentence(`${months(n)} am ${day}.`),
     monthlyLastDay: (n) => `${months(n)} am letzten Tag`,
     monthlyWeekday: (n, nth, day) => `${months(n)} am ${nth} ${day}`,
     yearly: (n, day) => `${every(n, 'Jedes Jahr', 'Jedes zweite Jahr', 'Jahre')} am ${day}`,

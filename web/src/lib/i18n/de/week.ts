@@ -1,3 +1,4 @@
+import { sentence } from '../sentence'
 import type en from '../en/week'
 
 const de: typeof en = {
@@ -45,7 +46,7 @@ const de: typeof en = {
     rules: 'Buchungsregeln',
     inactive: 'Dieser Raum kann zurzeit nicht gebucht werden.',
     approval: 'Buchungen müssen genehmigt werden.',
-    approvalWithin: (time) => `Buchungen müssen genehmigt werden. Frist: ${time}.`,
+    approvalWithin: (time) => sentence(`Buchungen müssen genehmigt werden. Frist: ${time}.`),
     checkIn: (time) => `Ohne Check-in wird der Raum ${time} nach dem Beginn freigegeben.`,
     length: (least, most) => `Dauer: ${least} bis ${most}`,
     least: (time) => `Mindestdauer: ${time}`,
