@@ -82,6 +82,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	pages := &linkpages.Pages{Service: a.meetings, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
 	a.registerCalDAV(r)
+	a.registerSCIM(r)
 	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
