@@ -49,6 +49,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/q-uint/parser v0.3.1 // indirect
+
 require (
 	github.com/prometheus/common v0.72.0 // indirect
 	golang.org/x/term v0.47.0
@@ -104,6 +106,7 @@ require (
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.59.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/scim2/filter-parser/v2 v2.3.1
 	github.com/sethvargo/go-retry v0.4.0 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect

@@ -29,6 +29,10 @@ const (
 	TopicsConsume      Scope = "topics:consume"
 	TopicsAdmin        Scope = "topics:admin"
 
+	// SCIM is for a directory of people that writes users and groups. Like the topic scopes, it grants
+	// a right that the user of the token need not have.
+	SCIM Scope = "scim"
+
 	// CalDAV makes a token the app password of a calendar program, see [Service.AppPassword]. Such a
 	// token has no other scope and opens nothing else.
 	CalDAV Scope = "caldav"
@@ -53,7 +57,7 @@ const (
 // Scopes lists what an API token may have, besides [CalDAV], which is for app passwords.
 var Scopes = []Scope{
 	MeetingsRead, MeetingsWrite, RoomsRead, RoomsWrite, UsersRead, UsersWrite, NotificationsRead, NotificationsWrite,
-	JobsAdmin, AuditRead, WebhooksAdmin, TopicsProduce, TopicsConsume, TopicsAdmin,
+	JobsAdmin, AuditRead, WebhooksAdmin, TopicsProduce, TopicsConsume, TopicsAdmin, SCIM,
 }
 
 func (s Scope) known() bool {
@@ -64,6 +68,9 @@ func (s Scope) known() bool {
 	return i >= 0 && len(s) <= 200 && i+1 < len(s) &&
 		slices.Contains([]Scope{TopicsProduce, TopicsConsume, TopicsAdmin}, s[:i])
 }
+
+// grantsRight reports whether only an admin can give s, to a token of any user.
+func (s Scope) grantsRight() bool { return s == SCIM || s.isTopic() }
 
 func (s Scope) isTopic() bool {
 	return s == anyTopics || strings.HasPrefix(string(s), string(anyTopics)+":")
@@ -335,6 +342,8 @@ var table = map[string]rule{
 
 	"list-audit":   {Admin, AuditRead},
 	"export-audit": {Admin, AuditRead},
+
+	"scim": {Admin, SCIM}, // all requests below /scim/v2
 
 	"caldav":       {Member, CalDAV},  // all requests below /dav
 	"list-mails":   {Admin, unscoped}, // mails have private titles

@@ -47,7 +47,7 @@ func (p *Principal) HasScope(s Scope) bool {
 // grants reports whether the token itself gives the right to the topic scope s, for one topic at
 // least, independent of the role of its user.
 func (p *Principal) grants(s Scope) bool {
-	return s.isTopic() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
+	return s.grantsRight() && slices.ContainsFunc(p.Scopes, func(have Scope) bool {
 		return have == s || strings.HasPrefix(string(have), string(s)+":")
 	})
 }

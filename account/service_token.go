@@ -19,10 +19,10 @@ const MaxTokens = 200
 var ErrTooManyTokens = fault.Invalid("body", "too_many", "must not exceed %d tokens; end one first", MaxTokens)
 
 // CreateToken creates an API token for p's user. The secret is returned only here. Only admins can
-// grant topic scopes.
+// grant topic scopes and scim.
 func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t *Token, secret string, err error) {
 	return s.createToken(ctx, p.UserID, n, func(scope Scope) (code, message string) {
-		if scope.isTopic() && p.Role != Admin {
+		if scope.grantsRight() && p.Role != Admin {
 			return "not_allowed", "is for an admin to give"
 		}
 		return "", ""
@@ -30,7 +30,7 @@ func (s *Service) CreateToken(ctx context.Context, p *Principal, n NewToken) (t 
 }
 
 // CreateUserToken creates an API token for another user on behalf of an admin. It can have topic
-// scopes only, so that an admin cannot act as another user.
+// scopes and scim only, so that an admin cannot act as another user.
 func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken) (t *Token, secret string, err error) {
 	u, err := s.store.User(ctx, userID)
 	if err == nil && !u.Active() {
@@ -43,8 +43,8 @@ func (s *Service) CreateUserToken(ctx context.Context, userID int64, n NewToken)
 		n.Scopes = []Scope{}
 	}
 	return s.createToken(ctx, userID, n, func(scope Scope) (code, message string) {
-		if !scope.isTopic() {
-			return "not_allowed", "is for the user to give; a token made for somebody else has scopes of topics alone"
+		if !scope.grantsRight() {
+			return "not_allowed", "is for the user to give; a token made for somebody else has scopes of topics, or scim, alone"
 		}
 		return "", ""
 	})

@@ -17,6 +17,8 @@ type Store interface {
 	SecondFactorStore
 	GroupStore
 	PasskeyStore
+	ProvisioningStore
+	ProvisionedGroupStore
 
 	CreateUser(ctx context.Context, u *User) error // sets ID
 	// CreateFirstUser creates u if there is no user, deletes all setup tokens, and returns true.

@@ -41,7 +41,7 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 		}
 		ctx := account.WithPrincipal(c.Request.Context(), p)
 		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), Groups: &p.Groups}
-		a.limits.ofToken(c, p, func() { server.Serve(c.Writer, c.Request.WithContext(ctx), by) })
+		a.limits.ofToken(c, p, problem.Write, func() { server.Serve(c.Writer, c.Request.WithContext(ctx), by) })
 	}
 	discover := func(c *gin.Context) {
 		if !a.latest.Load().CalDAV.Enabled {
@@ -103,8 +103,8 @@ func refuseDAV(c *gin.Context) {
 	c.String(http.StatusUnauthorized, "Sign in with your email address and an app password.\n")
 }
 
-// ofToken runs a request within the limits of its token and of its user.
-func (l *limits) ofToken(c *gin.Context, p *account.Principal, next func()) {
+// ofToken runs a request within the limits of its token and of its user, or refuses it.
+func (l *limits) ofToken(c *gin.Context, p *account.Principal, refuse func(*gin.Context, *problem.Problem), next func()) {
 	ctx, bounds := c.Request.Context(), l.config.Load()
 	token, person := "token "+strconv.FormatInt(p.TokenID, 10), "person "+strconv.FormatInt(p.UserID, 10)
 	allowed, after := l.tokens.Allow(ctx, token)
@@ -112,12 +112,12 @@ func (l *limits) ofToken(c *gin.Context, p *account.Principal, next func()) {
 		allowed, after = l.people.Allow(ctx, person)
 	}
 	if !allowed {
-		problem.Write(c, tooMany("Too many requests", after))
+		refuse(c, tooMany("Too many requests", after))
 		return
 	}
 	leave, ok := l.running.take(ctx, person, 2*bounds.Concurrency, placeWait)
 	if !ok {
-		problem.Write(c, tooMany("Too many requests at the same time", time.Second))
+		refuse(c, tooMany("Too many requests at the same time", time.Second))
 		return
 	}
 	defer leave()

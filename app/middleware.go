@@ -20,6 +20,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"punctual/account/scim"
 	"punctual/app/config"
 	"punctual/app/database"
 	"punctual/app/problem"
@@ -124,6 +125,8 @@ func limitRequest(c *gin.Context) {
 		switch {
 		case strings.HasPrefix(c.Request.URL.Path, caldav.Root):
 			limit = caldav.MaxBody
+		case strings.HasPrefix(c.Request.URL.Path, scim.Root):
+			limit = scim.MaxBody
 		case !strings.HasPrefix(c.Request.URL.Path, apiBase): // forms of mail links
 			limit = maxAnonymousBody
 		}

@@ -86,6 +86,7 @@ func newRouter(a *Application) (http.Handler, error) {
 		Service: a.meetings, Limiter: a.limits.refused, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
 	}).Register(r)
 	a.registerCalDAV(r)
+	a.registerSCIM(r)
 	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)

@@ -64,6 +64,7 @@ var rules = []rule{
 	{"account/table", nil, nil},
 	{"account/oidc", []string{".."}, []string{"coreos/go-oidc", "golang.org/x/oauth2"}},
 	{"account/ldap", []string{".."}, []string{"go-ldap/ldap"}},
+	{"account/scim", []string{"..", "account/fault"}, []string{"scim2/filter-parser"}},
 	{"account/webauthn", []string{".."}, []string{"go-webauthn/webauthn", "google/uuid"}},
 	{"account/httpapi", []string{"..", "account/fault", "account/oidc", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 	{"account", []string{"account/fault", "account/signing"}, []string{"golang.org/x/text", "alexedwards/argon2id", "golang.org/x/crypto", "golang.org/x/time", "pquerna/otp"}},

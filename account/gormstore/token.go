@@ -227,7 +227,7 @@ func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {
 		}
 	}
 	if r.Topics {
-		err := tokens.Where(`kind = ? AND CAST(scopes AS text) LIKE '%"topics:%'`, account.API).Delete(&tokenRow{}).Error
+		err := tokens.Where(`kind = ? AND (CAST(scopes AS text) LIKE '%"topics:%' OR CAST(scopes AS text) LIKE '%"scim"%')`, account.API).Delete(&tokenRow{}).Error
 		if err != nil {
 			return err
 		}

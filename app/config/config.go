@@ -218,6 +218,7 @@ type Auth struct {
 	SessionTTL   time.Duration   `yaml:"session_ttl"`
 	SecondFactor string          `yaml:"second_factor"`
 	Passkeys     Passkeys        `yaml:"passkeys" restart:"true"`
+	SCIM         SCIM            `yaml:"scim"`
 	LoginRate    Rate            `yaml:"login_rate"`
 	TokenTTL     time.Duration   `yaml:"token_ttl"`     // of API tokens created without an end; 0: no end
 	MaxTokenTTL  time.Duration   `yaml:"max_token_ttl"` // of API tokens; 0: no limit
@@ -294,7 +295,7 @@ func Default() *Config {
 		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Calendar: Calendar{Organizer: "meeting"},
 		CalDAV:   CalDAV{Schedule: true, Past: 2160 * time.Hour},
-		Auth:     Auth{OIDC: map[string]OIDC{}, LDAP: map[string]LDAP{}, SecondFactor: "optional", Passkeys: Passkeys{Enabled: true}, SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
+		Auth:     Auth{OIDC: map[string]OIDC{}, LDAP: map[string]LDAP{}, SecondFactor: "optional", Passkeys: Passkeys{Enabled: true}, SCIM: SCIM{Meetings: "keep"}, SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},
 			Concurrency: 64, Heavy: 2, Streams: 10, TotalStreams: 5000,

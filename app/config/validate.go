@@ -80,6 +80,7 @@ func (c *Config) validate() []brokenRule {
 		r.check(!twice, "auth.ldap."+id, "has the key of a provider of auth.oidc; choose another")
 		d.validate(id, &r)
 	}
+	c.Auth.SCIM.validate(&r)
 	c.Auth.Passkeys.validate(c.HTTP.BaseURL, &r)
 	r.oneOf("auth.second_factor", c.Auth.SecondFactor, "optional", "required", "off")
 	r.within("auth.session_ttl", c.Auth.SessionTTL, time.Minute, year)

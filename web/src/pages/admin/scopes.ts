@@ -17,5 +17,6 @@ export const scopes: string[] = [
   'jobs:admin',
   'audit:read',
   'webhooks:admin',
+  'scim',
   ...topicScopes,
 ]

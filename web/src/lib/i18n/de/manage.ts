@@ -546,6 +546,7 @@ const de: typeof en = {
       'webhooks:admin': 'Webhooks verwalten',
       'topics:produce': 'Aufträge zu Topics hinzufügen',
       'topics:consume': 'Aufträge von Topics abholen und abschließen',
+      scim: 'Personen und Gruppen aus einem Verzeichnis schreiben (SCIM)',
       'topics:admin': 'Topics anhalten, fehlgeschlagene Aufträge wiederholen, Webhooks festlegen',
     },
   },

@@ -378,6 +378,7 @@ const de: typeof en = {
       'user.passkey_added': 'fügte einen Passkey hinzu',
       'user.passkey_renamed': 'benannte einen Passkey um',
       'user.passkey_removed': 'entfernte einen Passkey von',
+      'user.provisioned': 'vermerkte die Angaben des Verzeichnisses über',
       'token.created': 'legte das Token an:',
       'token.deleted': 'widerrief das Token',
       'feed.created': 'erstellte einen Kalenderlink für',

@@ -543,6 +543,7 @@ export default {
       'webhooks:admin': 'Manage webhooks',
       'topics:produce': 'Add jobs to topics',
       'topics:consume': 'Claim and complete jobs of topics',
+      scim: 'Write users and groups from a directory (SCIM)',
       'topics:admin': 'Pause topics, retry failed jobs, set webhooks',
     },
   },

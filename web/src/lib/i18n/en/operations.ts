@@ -375,6 +375,7 @@ export default {
       'user.passkey_added': 'added a passkey',
       'user.passkey_renamed': 'renamed a passkey',
       'user.passkey_removed': 'removed a passkey of',
+      'user.provisioned': 'recorded what the directory says about',
       'token.created': 'created the token',
       'token.deleted': 'revoked the token',
       'feed.created': 'created a calendar link for',

@@ -545,6 +545,7 @@ const zh: typeof en = {
       'webhooks:admin': '管理 Webhook',
       'topics:produce': '向主题添加任务',
       'topics:consume': '领取并完成主题任务',
+      scim: '从目录写入用户和群组（SCIM）',
       'topics:admin': '暂停主题、重试失败任务、设置 Webhook',
     },
   },

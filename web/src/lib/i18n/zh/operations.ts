@@ -377,6 +377,7 @@ const zh: typeof en = {
       'user.passkey_added': '添加了通行密钥',
       'user.passkey_renamed': '重命名了通行密钥',
       'user.passkey_removed': '移除了通行密钥：',
+      'user.provisioned': '记录了目录中的信息：',
       'token.created': '新建令牌',
       'token.deleted': '撤销令牌',
       'feed.created': '创建日历链接：',

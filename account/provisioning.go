@@ -1,0 +1,215 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"punctual/account/fault"
+)
+
+// Provisioned is a user as a directory of people writes and reads one (SCIM).
+type Provisioned struct {
+	User
+	UserName              string // unique, ignoring case; for users that no directory has written, the address
+	ExternalID            string // at the directory
+	GivenName, FamilyName string
+	Written               bool      // a directory has written the user
+	RemovedAt             time.Time // zero: the directory sees the user
+}
+
+// ProvisionedQuery selects users that a directory sees. Zero fields select all.
+type ProvisionedQuery struct {
+	ID                    int64
+	UserName, Email, Name string // ignoring case
+	ExternalID            string
+	Active                *bool
+}
+
+// ProvisioningStore is the part of [Store] for directories of people.
+type ProvisioningStore interface {
+	// Provisioned returns a user, also one that the directory has removed.
+	Provisioned(ctx context.Context, userID int64) (*Provisioned, error)
+	// ListProvisioned returns users that are not removed, by ID, and the number of all that match.
+	ListProvisioned(ctx context.Context, q ProvisionedQuery, offset, limit int) (list []*Provisioned, total int64, err error)
+	// CreateProvisioned creates the user and sets its ID. It returns [ErrUserNameTaken].
+	CreateProvisioned(ctx context.Context, p *Provisioned) error
+	// SaveProvisioned saves the fields of p that are not those of [User]. It returns [ErrUserNameTaken].
+	SaveProvisioned(ctx context.Context, p *Provisioned) error
+}
+
+// ErrUserNameTaken is what a [Store] returns when a directory has given the name to another user.
+var ErrUserNameTaken error = fault.Invalid("body.user_name", "taken", "belongs to another user")
+
+// Provisioned returns a user, or [ErrNotFound], also for a user that the directory has removed.
+func (s *Service) Provisioned(ctx context.Context, id int64) (*Provisioned, error) {
+	p, err := s.provisioned(ctx, id)
+	return p, wrap(fmt.Sprintf("provisioned user %d", id), err)
+}
+
+func (s *Service) provisioned(ctx context.Context, id int64) (*Provisioned, error) {
+	p, err := s.store.Provisioned(ctx, id)
+	if err == nil && (!p.RemovedAt.IsZero() || strings.HasSuffix(p.Email, "@door.invalid")) {
+		err = ErrNotFound
+	}
+	return p, err
+}
+
+// ListProvisioned returns users by ID, and the number of all that match.
+func (s *Service) ListProvisioned(ctx context.Context, q ProvisionedQuery, offset, limit int) (list []*Provisioned, total int64, err error) {
+	list, total, err = s.store.ListProvisioned(ctx, q, offset, limit)
+	return list, total, wrap("list provisioned users", err)
+}
+
+// Provision creates a user without a password, as a member. What the directory says about name,
+// language, time zone and telephone is adjusted rather than refused. A user with the address that the
+// directory has removed comes back. For the address of any other user, it returns [ErrEmailTaken].
+func (s *Service) Provision(ctx context.Context, p Provisioned) (*Provisioned, error) {
+	made, err := s.provision(ctx, p)
+	return made, wrap("provision user", err)
+}
+
+func (s *Service) provision(ctx context.Context, p Provisioned) (*Provisioned, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	n := NewUser{Email: p.Email, Name: NameFor(p.Email, p.Name), Role: Member, Phone: p.Phone, Locale: p.Locale, Timezone: p.Timezone}
+	adjust(&n.Phone, &n.Locale, &n.Timezone)
+	u, err := s.newUser(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if !p.DisabledAt.IsZero() {
+		u.DisabledAt = s.instant()
+	}
+	made := p
+	made.User, made.Written = *u, true
+	err = s.store.CreateProvisioned(ctx, &made)
+	if !errors.Is(err, ErrEmailTaken) {
+		return &made, err
+	}
+	back, lookup := s.returning(ctx, u.Email)
+	if lookup != nil {
+		return nil, lookup
+	}
+	if back == nil {
+		return nil, err
+	}
+	p.User.ID = back.ID
+	return s.write(ctx, back, p, new(Member))
+}
+
+// returning returns the removed user with an address, or nil.
+func (s *Service) returning(ctx context.Context, email string) (*Provisioned, error) {
+	u, err := s.store.UserByEmail(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.store.Provisioned(ctx, u.ID)
+	if err != nil || p.RemovedAt.IsZero() {
+		return nil, err
+	}
+	return p, nil
+}
+
+// UpdateProvisioned makes a user what the directory says. An empty telephone, language or time zone
+// keeps that of the user. It returns [ErrNotFound], an [*InvalidError], also for the last admin, who
+// cannot be disabled, and for the address of a user with a password: a reset would be mailed there.
+func (s *Service) UpdateProvisioned(ctx context.Context, id int64, p Provisioned) (*Provisioned, error) {
+	now, err := s.provisioned(ctx, id)
+	if err == nil {
+		err = p.check()
+	}
+	if err == nil {
+		now, err = s.write(ctx, now, p, nil)
+	}
+	return now, wrap(fmt.Sprintf("update provisioned user %d", id), err)
+}
+
+// write changes now to p, and its role unless role is nil.
+func (s *Service) write(ctx context.Context, now *Provisioned, p Provisioned, role *Role) (*Provisioned, error) {
+	var patch UserPatch
+	changed := false
+	differ := func(field **string, have, want string) {
+		if want != "" && want != have {
+			*field, changed = &want, true
+		}
+	}
+	email := fault.FoldEmail(p.Email)
+	if email != now.Email && now.PasswordHash != "" {
+		return nil, fault.Invalid("body.email", "has_password", "must stay %s: the user has a password here", now.Email)
+	}
+	adjust(&p.Phone, &p.Locale, &p.Timezone)
+	differ(&patch.Email, now.Email, email)
+	differ(&patch.Name, now.Name, NameFor(email, p.Name))
+	differ(&patch.Phone, now.Phone, p.Phone)
+	differ(&patch.Locale, now.Locale, p.Locale)
+	differ(&patch.Timezone, now.Timezone, p.Timezone)
+	if disabled := !p.DisabledAt.IsZero(); disabled != !now.DisabledAt.IsZero() {
+		patch.Disabled, changed = &disabled, true
+	}
+	if role != nil && *role != now.Role {
+		patch.Role, changed = role, true
+	}
+	after := *now
+	if changed {
+		u, err := s.updateUser(ctx, now.ID, nil, 0, patch)
+		if err != nil {
+			return nil, err
+		}
+		after.User = *u
+	}
+	after.UserName, after.ExternalID, after.GivenName, after.FamilyName = p.UserName, p.ExternalID, p.GivenName, p.FamilyName
+	after.Written, after.RemovedAt = true, time.Time{}
+	if after.identity() == now.identity() {
+		return &after, nil
+	}
+	return &after, s.store.SaveProvisioned(ctx, &after)
+}
+
+func (p *Provisioned) identity() [5]any {
+	return [5]any{p.UserName, p.ExternalID, p.GivenName + "\x00" + p.FamilyName, p.Written, p.RemovedAt.IsZero()}
+}
+
+// RemoveProvisioned hides a user from the directory. The caller has disabled the user.
+func (s *Service) RemoveProvisioned(ctx context.Context, id int64) error {
+	p, err := s.provisioned(ctx, id)
+	if err == nil {
+		p.RemovedAt = s.instant()
+		err = s.store.SaveProvisioned(ctx, p)
+	}
+	return wrap(fmt.Sprintf("remove provisioned user %d", id), err)
+}
+
+const maxUserName = 256
+
+func (p *Provisioned) check() error {
+	var fs faults
+	p.UserName, p.ExternalID = strings.TrimSpace(p.UserName), strings.TrimSpace(p.ExternalID)
+	if p.UserName == "" {
+		fs.add("user_name", "required", "is required")
+	}
+	fs.Line("body.user_name", p.UserName, maxUserName)
+	fs.Line("body.external_id", p.ExternalID, maxUserName)
+	p.Email = fs.email(p.Email)
+	p.GivenName, p.FamilyName = fault.AsLine(p.GivenName, maxName), fault.AsLine(p.FamilyName, maxName)
+	return fs.Err()
+}
+
+// adjust empties what is not valid, because nobody here could correct it.
+func adjust(phone, locale, timezone *string) {
+	var fs faults
+	if fs.profile(nil, nil, phone, nil, nil); fs.Err() != nil {
+		*phone = ""
+	}
+	fs = faults{}
+	if fs.profile(nil, nil, nil, locale, nil); fs.Err() != nil {
+		*locale = ""
+	}
+	fs = faults{}
+	if fs.profile(nil, nil, nil, nil, timezone); fs.Err() != nil {
+		*timezone = ""
+	}
+}
