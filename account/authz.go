@@ -129,6 +129,8 @@ var table = map[string]rule{
 	"create-user-token": {Admin, unscoped},
 	"delete-user-token": {Admin, UsersWrite},
 
+	"list-my-sessions":    {Member, unscoped},
+	"delete-my-session":   {Member, unscoped},
 	"list-user-sessions":  {Admin, UsersRead},
 	"list-user-feeds":     {Admin, UsersRead},
 	"delete-user-feed":    {Admin, UsersWrite},

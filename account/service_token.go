@@ -123,8 +123,7 @@ func (s *Service) DeleteToken(ctx context.Context, p *Principal, id int64) error
 	return wrap("delete token", s.store.DeleteToken(ctx, p.UserID, id, API))
 }
 
-// ListSessions returns the sessions of a user by sign-in time, for admins. They contain no address
-// and no device, to protect privacy.
+// ListSessions returns the sessions of a user by sign-in time.
 func (s *Service) ListSessions(ctx context.Context, userID int64, page Page) (tokens []*Token, next string, err error) {
 	if _, err := s.store.User(ctx, userID); err != nil {
 		return nil, "", wrap("list sessions", err)

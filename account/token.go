@@ -56,6 +56,8 @@ type Token struct {
 	ExpiresAt  time.Time // zero: never
 	LastUsedAt time.Time // zero: never; rounded to the minute
 	CreatedAt  time.Time
+	Address    string // of the client that began a session
+	Device     string // of that client, such as "Firefox on Windows"; "": unknown
 }
 
 func (t *Token) expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }

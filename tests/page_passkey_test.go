@@ -45,12 +45,13 @@ func (b *tab) device() (recognizes func(bool)) {
 }
 
 // TestPagePasskey: a person adds a passkey of a real browser, signs in with it alone and after the
-// password, renames it, and removes it, as an administrator can.
+// password, renames it, ends another session, and removes the passkey, as an administrator can.
 func TestPagePasskey(t *testing.T) {
 	t.Parallel()
 	server := testenv.Server(t, testenv.Config{Localhost: true})
 	admin := server.Admin(t)
-	kim := admin.NewUser(t, "Kim", "member", with{"email": "kim@example.org", "password": "the password of Kim"}).User
+	elsewhere := admin.NewUser(t, "Kim", "member", with{"email": "kim@example.org", "password": "the password of Kim"})
+	kim := elsewhere.User
 	list := func() (names []string) {
 		var out struct{ Items []struct{ Name string } }
 		admin.Want(t, http.StatusOK, http.MethodGet, at("/users/%d/passkeys", kim.ID), nil, &out)
@@ -76,6 +77,12 @@ func TestPagePasskey(t *testing.T) {
 	if names := list(); len(names) != 1 || names[0] != "My laptop" {
 		t.Errorf("an administrator sees %q", names)
 	}
+
+	// The profile shows the other session, too, and ends it.
+	b.await("document.querySelector('section[aria-labelledby=sessions]').innerText.includes('this browser')")
+	b.click("document.querySelector('section[aria-labelledby=sessions] button')")
+	b.told("Signed out there")
+	elsewhere.WantProblem(t, http.StatusUnauthorized, "unauthorized", http.MethodGet, "/me", nil)
 
 	signOut := func() {
 		b.t.Helper()

@@ -24,7 +24,9 @@ type tokenRow struct {
 	ExpiresAt  *time.Time
 	LastUsedAt *time.Time
 	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
-	User       *userRow  `gorm:"foreignKey:UserID"` // read by TokenByHash, never saved
+	Address    string
+	Device     string
+	User       *userRow `gorm:"foreignKey:UserID"` // read by TokenByHash, never saved
 }
 
 func (tokenRow) TableName() string { return "tokens" }
@@ -33,6 +35,7 @@ func rowOfToken(t *account.Token) (*tokenRow, error) {
 	r := &tokenRow{
 		ID: t.ID, Kind: string(t.Kind), Name: t.Name, Hash: t.Hash,
 		ExpiresAt: instant(t.ExpiresAt), LastUsedAt: instant(t.LastUsedAt), CreatedAt: *instant(t.CreatedAt),
+		Address: t.Address, Device: t.Device,
 	}
 	if t.UserID != 0 {
 		r.UserID = &t.UserID
@@ -51,6 +54,7 @@ func (r *tokenRow) token() (*account.Token, error) {
 	t := &account.Token{
 		ID: r.ID, Kind: account.TokenKind(r.Kind), Name: r.Name, Hash: r.Hash,
 		ExpiresAt: zeroOrUTC(r.ExpiresAt), LastUsedAt: zeroOrUTC(r.LastUsedAt), CreatedAt: r.CreatedAt.UTC(),
+		Address: r.Address, Device: r.Device,
 	}
 	if r.UserID != nil {
 		t.UserID = *r.UserID

@@ -81,7 +81,7 @@ func (ps *Providers) finish(c *gin.Context, p *oidc.Provider) {
 		ps.refuse(c, p, err)
 		return
 	}
-	from := account.Client{IP: c.ClientIP()}
+	from := account.Client{IP: c.ClientIP(), Agent: c.GetHeader("User-Agent")}
 	if device, err := c.Cookie(account.DeviceCookie(ps.Accounts.Secure())); err == nil {
 		from.Device = device
 	}

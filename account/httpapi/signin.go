@@ -66,7 +66,7 @@ func (h *handlers) registerSignIn(api huma.API) {
 type clientKey struct{}
 
 func (h *handlers) noteClient(ctx huma.Context, next func(huma.Context)) {
-	from := account.Client{IP: h.options.ClientIP(ctx)}
+	from := account.Client{IP: h.options.ClientIP(ctx), Agent: ctx.Header("User-Agent")}
 	if marks := cookies(ctx, account.DeviceCookie(h.svc.Secure())); len(marks) > 0 {
 		from.Device = marks[0]
 	}

@@ -64,6 +64,12 @@ func (h *handlers) registerTokens(api huma.API) {
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteUserToken)
 
+	huma.Register(api, operation("list-my-sessions", http.MethodGet, "/me/sessions", "People", "List where I am signed in",
+		http.StatusUnprocessableEntity), h.listMySessions)
+	remove = operation("delete-my-session", http.MethodDelete, "/me/sessions/{id}", "People", "Sign out elsewhere", http.StatusNotFound)
+	remove.DefaultStatus = http.StatusNoContent
+	huma.Register(api, remove, h.deleteMySession)
+
 	huma.Register(api, operation("list-user-sessions", http.MethodGet, "/users/{id}/sessions", "People", "List the sessions of a user",
 		http.StatusNotFound, http.StatusUnprocessableEntity), h.listUserSessions)
 	remove = operation("delete-user-session", http.MethodDelete, "/users/{id}/sessions/{session_id}", "People", "End a session of a user", http.StatusNotFound)
@@ -77,6 +83,8 @@ type SignInBody struct {
 	CreatedAt  time.Time `json:"created_at" doc:"When the user signed in"`
 	LastUsedAt time.Time `json:"last_used_at" doc:"When the session was last used, to the minute"`
 	ExpiresAt  time.Time `json:"expires_at"`
+	Address    string    `json:"address" doc:"Address of the client that signed in; empty for sessions from before an upgrade"`
+	Device     string    `json:"device" doc:"Browser and system of that client; empty if unknown" example:"Firefox on Windows"`
 	Current    bool      `json:"current" doc:"Whether this is the caller's own session"`
 }
 
@@ -88,14 +96,26 @@ type sessionsOutput struct {
 }
 
 func (h *handlers) listUserSessions(ctx context.Context, in *userTokensInput) (*sessionsOutput, error) {
-	tokens, next, err := h.svc.ListSessions(ctx, in.ID, in.page())
+	return h.sessions(ctx, in.ID, in.page())
+}
+
+func (h *handlers) listMySessions(ctx context.Context, in *struct{ PageInput }) (*sessionsOutput, error) {
+	return h.sessions(ctx, caller(ctx).UserID, in.page())
+}
+
+func (h *handlers) deleteMySession(ctx context.Context, in *struct{ IDInput }) (*struct{}, error) {
+	return nil, h.svc.DeleteSession(ctx, caller(ctx).UserID, in.ID)
+}
+
+func (h *handlers) sessions(ctx context.Context, userID int64, page account.Page) (*sessionsOutput, error) {
+	tokens, next, err := h.svc.ListSessions(ctx, userID, page)
 	if err != nil {
 		return nil, err
 	}
 	out := &sessionsOutput{}
 	out.Body.Items, out.Body.NextCursor = make([]SignInBody, len(tokens)), rest.OrNull(next)
 	for i, t := range tokens {
-		out.Body.Items[i] = SignInBody{t.ID, t.CreatedAt, t.LastUsedAt, t.ExpiresAt, t.ID == caller(ctx).TokenID}
+		out.Body.Items[i] = SignInBody{t.ID, t.CreatedAt, t.LastUsedAt, t.ExpiresAt, t.Address, t.Device, t.ID == caller(ctx).TokenID}
 	}
 	return out, nil
 }

@@ -38,6 +38,16 @@ const de: typeof en = {
     tokens: 'API-Token',
     feeds: 'Kalender',
   },
+  sessions: {
+    title: 'Wo Sie angemeldet sind',
+    text: 'Melden Sie ab, was Sie nicht erkennen, und ändern Sie dann Ihr Passwort.',
+    since: (when: string) => `seit ${when}`,
+    used: (when: string) => `zuletzt benutzt ${when}`,
+    unknown: 'Unbekanntes Gerät',
+    here: 'dieser Browser',
+    end: 'Abmelden',
+    ended: 'Dort abgemeldet',
+  },
   twoStep: {
     title: 'Bestätigung in zwei Schritten',
     text: 'Nach Ihrem Passwort geben Sie einen Code aus einer App auf Ihrem Telefon ein. Ein gestohlenes Passwort allein reicht dann nicht.',

@@ -35,6 +35,16 @@ export default {
     tokens: 'API tokens',
     feeds: 'Calendars',
   },
+  sessions: {
+    title: 'Where you’re signed in',
+    text: 'Sign out whatever you don’t recognize, then change your password.',
+    since: (when: string) => `since ${when}`,
+    used: (when: string) => `last used ${when}`,
+    unknown: 'Unknown device',
+    here: 'this browser',
+    end: 'Sign out',
+    ended: 'Signed out there',
+  },
   twoStep: {
     title: 'Two-step verification',
     text: 'After your password, enter a code from an app on your phone. A stolen password alone is then not enough.',

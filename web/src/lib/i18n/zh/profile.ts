@@ -37,6 +37,16 @@ const zh: typeof en = {
     tokens: 'API 令牌',
     feeds: '日历',
   },
+  sessions: {
+    title: '登录位置',
+    text: '如有不认识的登录，请将其退出，然后更改密码。',
+    since: (when: string) => `自 ${when}`,
+    used: (when: string) => `最近使用：${when}`,
+    unknown: '未知设备',
+    here: '此浏览器',
+    end: '退出登录',
+    ended: '已在该处退出登录',
+  },
   twoStep: {
     title: '两步验证',
     text: '输入密码后，再输入手机应用中的验证码。这样仅凭被盗的密码无法登录。',
