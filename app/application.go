@@ -166,6 +166,9 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	}
 	a.wireAreas()
 	a.wireEngine()
+	if indexed, err := a.meetingStore.SearchIndexed(ctx); err == nil && !indexed {
+		log.Warn("searches of meetings have no index and compare a part at a time; see docs/operations.md, Postgres")
+	}
 	if r.works() {
 		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader retries
 			log.Warn("applying pauses failed, paused jobs may run until the first load", "error", err)

@@ -35,7 +35,7 @@ type MeetingQuery struct {
 	Statuses      []Status // effective at Now
 	SeriesID      int64
 	TypeID        int64
-	Text          string    // in the title, case-insensitive
+	Text          string    // in the title, the description or custom fields that Viewer may see, ignoring case and accents
 	Awaiting      bool      // pending requests that Viewer can approve now
 	Viewer        *Actor    // filters must not reveal private meetings to them: see Reveals
 	Now           time.Time // for effective statuses

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sync/errgroup"
-	_ "modernc.org/sqlite"
-
+	_ "punctual/app/database" // the driver "sqlite", with the functions of punctual
 	"punctual/migrations"
 	"punctual/tests/testenv"
 )
@@ -114,12 +113,12 @@ func TestUp_alike(t *testing.T) {
 		},
 		migrations.SQLite: {
 			`SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c
-			  WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version'`,
+			  WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'meeting_search%' AND m.name <> 'goose_db_version'`,
 			`SELECT name FROM sqlite_master WHERE type = 'index'`,
 		},
 	}
-	// What only one of them has: indexes behind constraints, and those of room and time.
-	own := regexp.MustCompile(`_pkey$|^sqlite_autoindex|^goose_|^occupancies_(no_overlap|of_room)$|_(unique|dedupe_key)$`)
+	// What only one of them has: indexes behind constraints, those of room and time, and the search of meetings.
+	own := regexp.MustCompile(`_pkey$|^meetings_search$|^sqlite_autoindex|^goose_|^occupancies_(no_overlap|of_room)$|_(unique|dedupe_key)$`)
 	var columns, indexes [][]string
 	for _, d := range databases {
 		db := d.open(t)()

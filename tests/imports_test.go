@@ -29,7 +29,8 @@ var rules = []rule{
 	{"app/idempotency", []string{"account", "app/problem"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database/sqlfile", nil, []string{"gorm.io/"}},
-	{"app/database", []string{"migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"app/database/fold", nil, []string{"golang.org/x/text"}},
+	{"app/database", []string{"app/database/fold", "migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app/syslog", nil, nil},
 	{"app/audit", []string{"account", "app/database/sqlfile", "meeting"}, []string{"gorm.io/"}},
 	{"app/leaving", []string{"account", "account/fault", "account/gormstore", "account/rest", "app/audit", "delayjob", "meeting", "meeting/booking", "notify"}, []string{"danielgtaylor/huma", "gorm.io/"}},
@@ -103,7 +104,7 @@ var rules = []rule{
 	{"meeting/mailroom/gormstore", []string{"..", "app/database/sqlfile", "delayjob"}, []string{"gorm.io/"}},
 	{"meeting/mailroom/httpapi", []string{"..", "account/fault", "account/rest"}, []string{"danielgtaylor/huma"}},
 	{"meeting/linkpages", []string{"..", "meeting/booking", "meeting/clock", "account", "account/fault", "account/signing"}, []string{"gin-gonic/gin"}},
-	{"meeting/gormstore", []string{"..", "app/database/sqlfile", "meeting/booking", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/photo", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"golang.org/x/sync", "gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"meeting/gormstore", []string{"..", "app/database/fold", "app/database/sqlfile", "meeting/booking", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/photo", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"golang.org/x/sync", "gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"meeting/httpapi", []string{"..", "meeting/booking", "meeting/clock", "meeting/events", "meeting/feed", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/linkpages", "meeting/policy", "meeting/recurrence", "meeting/report", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 
 	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,17 +18,49 @@ import (
 	"modernc.org/sqlite" // also the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"punctual/app/database/fold"
 	"punctual/migrations"
 )
 
 // fold(text) is for comparisons that ignore case, because SQLite's lower handles only ASCII.
+// search_fold and search_text are functions of Postgres, too: see migration 0360.
 func init() {
-	sqlite.MustRegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		if s, ok := args[0].(string); ok {
-			return strings.ToLower(s), nil
+	register := func(name string, f func(string) string) {
+		sqlite.MustRegisterDeterministicScalarFunction(name, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			if s, ok := args[0].(string); ok {
+				return f(s), nil
+			}
+			return args[0], nil
+		})
+	}
+	register("fold", strings.ToLower)
+	register("search_fold", fold.Text)
+	sqlite.MustRegisterDeterministicScalarFunction("search_text", 3, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		var texts [3]string // title, description, values of custom fields
+		for i := range texts {
+			texts[i], _ = args[i].(string)
 		}
-		return args[0], nil
+		return fold.Text(texts[0] + "\n" + texts[1] + "\n" + valuesIn(texts[2])), nil
 	})
+}
+
+// valuesIn returns the values in the JSON of a meeting's custom fields.
+func valuesIn(fields string) string {
+	var values []struct{ Value any }
+	if fields == "" || json.Unmarshal([]byte(fields), &values) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, v := range values {
+		switch v := v.Value.(type) {
+		case string:
+			b.WriteString(v)
+		case float64:
+			b.WriteString(strconv.FormatFloat(v, 'f', -1, 64))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {

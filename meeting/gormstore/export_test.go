@@ -11,3 +11,10 @@ func (s *Store) DueStatement(job string, from, to time.Time, after meeting.DueCu
 	q, args, err := dueStatement(job, from, to, after, limit)
 	return q[s.dialect], args, err
 }
+
+// Scanning returns the store with pages that compare only n meetings where no index finds what matches.
+func (s *Store) Scanning(n int) *Store {
+	scanning := *s
+	scanning.scan = n
+	return &scanning
+}

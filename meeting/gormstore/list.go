@@ -47,7 +47,8 @@ func (c *conditions) String() string {
 var maxScanned = [...]int{postgres: 10_000, sqlite: 5_000}
 
 // ListMeetings is ordered by start. Where no index finds what matches, a page ends after
-// maxScanned meetings, with fewer items than its limit and a cursor from which to go on.
+// maxScanned meetings, with fewer items than its limit and a cursor from which to go on. A text that
+// few of them have is looked up in its index.
 func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error) {
 	after, err := readCursor("meetings", p.Cursor)
 	if err != nil {
@@ -60,9 +61,28 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 			return nil, "", fmt.Errorf("list meetings: %w", err)
 		}
 	}
-	text, args := s.listMeetings(q, after, scanned, limit(p)+1)
-	if ms, err = s.readMeetings(tx, write(text), args...); err != nil {
+	read := func(among []int64) error {
+		text, args := s.listMeetings(q, among, after, scanned, limit(p)+1)
+		ms, err = s.readMeetings(tx, write(text), args...)
+		return err
+	}
+	if err := read(nil); err != nil {
 		return nil, "", fmt.Errorf("list meetings: %w", err)
+	}
+	if scanned != nil && q.Text != "" && len(ms) <= limit(p) {
+		ids, all, err := s.candidates(ctx, q.Text)
+		if err != nil {
+			return nil, "", fmt.Errorf("search meetings: %w", err)
+		}
+		switch {
+		case all && len(ids) == 0:
+			return nil, "", nil
+		case all:
+			scanned = nil
+			if err := read(ids); err != nil {
+				return nil, "", fmt.Errorf("list meetings: %w", err)
+			}
+		}
 	}
 	ms, next = paged(ms, limit(p), meetingPosition)
 	switch {
@@ -121,13 +141,14 @@ func (s *Store) scanEnd(tx *gorm.DB, q meeting.MeetingQuery, after *position) (*
 		err := rows.Scan(&at, &end.ID)
 		end.At = at.UnixMicro()
 		return err
-	}, write("SELECT m.starts_at, m.id FROM meetings m WHERE "+c.String()+" ORDER BY m.starts_at, m.id LIMIT 1 OFFSET "+strconv.Itoa(maxScanned[s.dialect])), c.args...)
+	}, write("SELECT m.starts_at, m.id FROM meetings m WHERE "+c.String()+" ORDER BY m.starts_at, m.id LIMIT 1 OFFSET "+strconv.Itoa(s.scan)), c.args...)
 	return end, err
 }
 
 // listMeetings is the statement for a page of n. A first part finds what overlaps the span and
-// began at most a day before it, by start; a second one the few that began earlier.
-func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int) (string, []any) {
+// began at most a day before it, by start; a second one the few that began earlier. If among is not
+// nil, only these meetings are read.
+func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *position, n int) (string, []any) {
 	var c conditions
 	if after != nil {
 		c.add("(m.starts_at, m.id) > (?, ?)", after.time(), after.ID)
@@ -150,6 +171,16 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, after, end *position, n int
 	}
 	var parts []string
 	switch {
+	case among != nil:
+		ids, overlaps := c.param(s.ids(among...)), "true"
+		if from != "" {
+			overlaps = touches("m", from, to)
+		} else if to != "" {
+			overlaps = "m.starts_at < " + to
+		}
+		// By ID, not by start until enough are found.
+		parts = append(parts, part("{postgres: (SELECT * FROM meetings WHERE id = ANY ("+ids+"::bigint[]) OFFSET 0) AS m}{sqlite: json_each("+ids+") AS l CROSS JOIN meetings m}",
+			"{postgres: true}{sqlite: m.id = l.value} AND "+overlaps))
 	case from != "" && to != "" && len(q.RoomIDs) > 0 && !slices.ContainsFunc(q.Statuses, vacates) && len(q.Statuses) > 0:
 		parts = append(parts, part("("+meetingsIn(c.param(s.ids(q.RoomIDs...)), from, to)+") AS l CROSS JOIN meetings m", "m.id = l.id AND "+touches("m", from, to)))
 	case from != "":
@@ -233,7 +264,7 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 		c.awaiting(q)
 	}
 	if q.Text != "" {
-		c.add(`{fold}(m.title) LIKE {fold}(?) ESCAPE '\'`, containing(q.Text))
+		c.mentions(q.Text, q.Viewer)
 	}
 	if v := q.Viewer; v != nil && q.Reveals() && (q.OrganizerID != v.ID || v.Blind) {
 		c.visible(*v, q.Now)

@@ -60,8 +60,10 @@ type Store struct {
 	trail   Trail // nil: nothing is recorded
 	guard   Guard // nil: rights are not rechecked
 
-	exclusive *exclusive
-	lastLook  *atomic.Int64 // number of the last check of the waiting list
+	exclusive  *exclusive
+	lastLook   *atomic.Int64 // number of the last check of the waiting list
+	searchLook *atomic.Int64 // when SearchIndexed last looked, or -1: there is an index
+	scan       int           // maxScanned of the dialect
 }
 
 var _ booking.Store = (*Store)(nil)
@@ -73,7 +75,7 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	if db.Name() == "postgres" {
 		d = postgres
 	}
-	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(db), lastLook: new(atomic.Int64)}
+	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(db), lastLook: new(atomic.Int64), searchLook: new(atomic.Int64), scan: maxScanned[d]}
 }
 
 // Noting returns the store with an audit trail of its changes.

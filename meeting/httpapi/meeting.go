@@ -398,7 +398,7 @@ type listMeetingsInput struct {
 	Organizer string   `query:"organizer" doc:"me, or a user ID"`
 	Attendee  string   `query:"attendee" doc:"me for meetings that you attend"`
 	Status    []string `query:"status,explode" doc:"Meetings with any of these statuses; repeat the parameter or separate values with commas"`
-	Q         string   `query:"q" maxLength:"200" doc:"Text in the title"`
+	Q         string   `query:"q" maxLength:"200" doc:"Text in the title, the description or the values of custom fields that you may see, ignoring case and accents"`
 	Awaiting  string   `query:"awaiting" doc:"me for requests that you can decide now, including changes of confirmed meetings"`
 }
 

@@ -127,7 +127,7 @@ export class Plan {
         try {
           if (wanted) await this.#look(wanted, current)
           const q = this.understood.title
-          const named = q.length > 1 && !this.understood.date ? (await ask(api.GET('/meetings', { params: { query: { q, from: new Date().toISOString(), limit: 5 } } }))).items : []
+          const named = (q.length > 1 || /\p{Ideographic}/u.test(q)) && !this.understood.date ? (await ask(api.GET('/meetings', { params: { query: { q, from: new Date().toISOString(), limit: 5 } } }))).items : []
           if (current()) this.meetings = named
         } catch (err) {
           if (current()) this.error = err

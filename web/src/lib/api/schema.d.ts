@@ -10393,7 +10393,7 @@ export interface operations {
                 attendee?: string;
                 /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas */
                 status?: string[] | null;
-                /** @description Text in the title */
+                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
                 q?: string;
                 /** @description me for requests that you can decide now, including changes of confirmed meetings */
                 awaiting?: string;
