@@ -12,9 +12,10 @@ func (s *Store) DueStatement(job string, from, to time.Time, after meeting.DueCu
 	return q[s.dialect], args, err
 }
 
-// Scanning returns the store with pages that compare only n meetings where no index finds what matches.
+// Scanning returns the store with pages that compare only n meetings where no index finds what matches,
+// and an index that may take its time.
 func (s *Store) Scanning(n int) *Store {
 	scanning := *s
-	scanning.scan = n
+	scanning.scan, scanning.searchFor = n, time.Minute
 	return &scanning
 }

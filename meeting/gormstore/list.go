@@ -121,6 +121,18 @@ func indexed(q meeting.MeetingQuery) bool {
 		q.Text == "" && len(q.Statuses) == 0 && q.SiteID == 0
 }
 
+// scanned is how many meetings a page compares. Comparing texts takes longer, and where an index can
+// follow, only common texts need to be found.
+func (s *Store) scanned(q meeting.MeetingQuery) int {
+	switch {
+	case q.Text == "":
+		return s.scan
+	case searchable(q.Text):
+		return min(s.scan, maxScanned[postgres]/5)
+	}
+	return min(s.scan, maxScanned[postgres]/2)
+}
+
 // scanEnd is where a scan from a position on ends; nil: it reaches the end of the list.
 func (s *Store) scanEnd(tx *gorm.DB, q meeting.MeetingQuery, after *position) (*position, error) {
 	var c conditions
@@ -141,7 +153,7 @@ func (s *Store) scanEnd(tx *gorm.DB, q meeting.MeetingQuery, after *position) (*
 		err := rows.Scan(&at, &end.ID)
 		end.At = at.UnixMicro()
 		return err
-	}, write("SELECT m.starts_at, m.id FROM meetings m WHERE "+c.String()+" ORDER BY m.starts_at, m.id LIMIT 1 OFFSET "+strconv.Itoa(s.scan)), c.args...)
+	}, write("SELECT m.starts_at, m.id FROM meetings m WHERE "+c.String()+" ORDER BY m.starts_at, m.id LIMIT 1 OFFSET "+strconv.Itoa(s.scanned(q))), c.args...)
 	return end, err
 }
 

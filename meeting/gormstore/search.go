@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,7 +26,11 @@ const (
 	candidatesWithin = 30 * time.Millisecond
 	trigram          = 3
 	maxTrigrams      = 20
-	indexLookEvery   = time.Minute
+	maxWords         = 10
+
+	sampled        = 300 // meetings by which a word is taken for a common one
+	commonOne      = 50  // of how many have it
+	indexLookEvery = time.Minute
 )
 
 // mentions selects meetings that have the text in what the viewer may see: the title, the
@@ -44,15 +51,17 @@ func (c *conditions) mentions(text string, viewer *meeting.Actor) {
 		" AND search_fold(CAST(f.value ->> 'value' AS text)) LIKE "+pattern+"))")
 }
 
+// searchable reports whether the index can find a text.
+func searchable(text string) bool { return len(indexedWords(text)) > 0 }
+
 // candidates returns the meetings that may have a text anywhere, in any order, and whether these are
 // all. They are not if the text is too short or too common, or if there is no index.
 func (s *Store) candidates(ctx context.Context, text string) (ids []int64, all bool, err error) {
-	folded := fold.Text(text)
-	if utf8.RuneCountInString(folded) < trigram {
+	if !searchable(text) {
 		return nil, false, nil
 	}
 	if s.dialect == sqlite {
-		ids, err = s.candidatesSQLite(ctx, folded)
+		ids, err = s.candidatesSQLite(ctx, fold.Text(text))
 	} else if indexed, e := s.SearchIndexed(ctx); !indexed {
 		return nil, false, e
 	} else {
@@ -64,24 +73,56 @@ func (s *Store) candidates(ctx context.Context, text string) (ids []int64, all b
 	return ids, true, nil
 }
 
-const selectCandidates = `SELECT m.id FROM meetings m WHERE search_text(m.title, m.description, m.fields) LIKE lower($1) ESCAPE '\' LIMIT $2`
+const searched = "search_text(m.title, m.description, m.fields)"
 
-// candidatesPostgres returns more than maxCandidates ids if it takes too long.
+// candidatesPostgres returns more than maxCandidates ids if there are, or if it takes too long. The
+// index reads all entries of all parts of a word, so it is asked for rare words only: those that few of
+// the newest meetings have.
 func (s *Store) candidatesPostgres(ctx context.Context, text string) (ids []int64, err error) {
-	// The index has no quotes and backslashes of values.
-	pattern := strings.NewReplacer(`\\`, "%", `"`, "%").Replace(containing(fold.Marks(text)))
+	many := make([]int64, maxCandidates+1)
+	var sample, rare conditions
+	var counts []string
+	words := indexedWords(text)
+	for _, word := range words {
+		counts = append(counts, "CASE WHEN count(*) < "+strconv.Itoa(sampled)+" OR count(*) FILTER (WHERE s.body LIKE lower("+sample.param(containing(word))+`) ESCAPE '\') <= count(*) / `+strconv.Itoa(commonOne)+" THEN 1 ELSE 0 END")
+	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		const settings = "SELECT set_config('statement_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"
-		if err := s.query(tx, func(*sql.Rows) error { return nil }, statement{postgres: settings}, candidatesWithin.String()); err != nil {
+		if err := s.query(tx, func(*sql.Rows) error { return nil }, statement{postgres: settings}, strconv.FormatInt(s.searchFor.Milliseconds(), 10)); err != nil {
 			return err
 		}
-		ids, err = s.numbers(tx, statement{postgres: selectCandidates}, pattern, maxCandidates+1)
+		few, err := s.numbers(tx, statement{postgres: "SELECT unnest(ARRAY[" + strings.Join(counts, ", ") + "]) FROM (SELECT " + searched +
+			" AS body FROM meetings m ORDER BY m.id DESC LIMIT " + strconv.Itoa(sampled) + ") AS s"}, sample.args...)
+		if err != nil {
+			return err
+		}
+		for i, word := range words {
+			if few[i] == 1 {
+				rare.add(searched+` LIKE lower(?) ESCAPE '\'`, containing(word))
+			}
+		}
+		if len(rare.all) == 0 {
+			ids = many
+			return nil
+		}
+		ids, err = s.numbers(tx, statement{postgres: "SELECT m.id FROM meetings m WHERE " + rare.String() + " LIMIT " + strconv.Itoa(maxCandidates+1)}, rare.args...)
 		return err
 	})
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "57014" && ctx.Err() == nil { // query_canceled
-		return make([]int64, maxCandidates+1), nil
+		return many, nil
 	}
 	return ids, err
+}
+
+// indexedWords returns the parts of a text that an index can find. The index has no quotes and
+// backslashes of values.
+func indexedWords(text string) (words []string) {
+	for _, word := range strings.FieldsFunc(fold.Marks(text), func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '\\' }) {
+		if utf8.RuneCountInString(word) >= trigram && len(words) < maxWords && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // candidatesSQLite returns more than maxCandidates ids if it takes too long. All parts of three
@@ -95,7 +136,7 @@ func (s *Store) candidatesSQLite(ctx context.Context, folded string) ([]int64, e
 			parts = append(parts, `"`+strings.ReplaceAll(part, `"`, `""`)+`"`)
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, candidatesWithin)
+	limited, cancel := context.WithTimeout(ctx, s.searchFor)
 	defer cancel()
 	ids, err := s.numbers(s.db.WithContext(limited), statement{sqlite: "SELECT rowid FROM meeting_search WHERE meeting_search MATCH $1 LIMIT $2"},
 		strings.Join(parts, " AND "), maxCandidates+1)

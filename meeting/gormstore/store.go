@@ -64,6 +64,7 @@ type Store struct {
 	lastLook   *atomic.Int64 // number of the last check of the waiting list
 	searchLook *atomic.Int64 // when SearchIndexed last looked, or -1: there is an index
 	scan       int           // maxScanned of the dialect
+	searchFor  time.Duration // candidatesWithin
 }
 
 var _ booking.Store = (*Store)(nil)
@@ -75,7 +76,7 @@ func New(db *gorm.DB, outbox Outbox) *Store {
 	if db.Name() == "postgres" {
 		d = postgres
 	}
-	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(db), lastLook: new(atomic.Int64), searchLook: new(atomic.Int64), scan: maxScanned[d]}
+	return &Store{db: db, outbox: outbox, dialect: d, exclusive: newExclusive(db), lastLook: new(atomic.Int64), searchLook: new(atomic.Int64), scan: maxScanned[d], searchFor: candidatesWithin}
 }
 
 // Noting returns the store with an audit trail of its changes.
