@@ -207,6 +207,18 @@ var table = map[string]rule{
 	"update-blackout": {Admin, RoomsWrite},
 	"delete-blackout": {Admin, RoomsWrite},
 
+	"public-rooms":      {},
+	"public-meetings":   {},
+	"get-public-access": {Admin, RoomsRead},
+	"set-public-access": {Admin, RoomsWrite},
+
+	"list-holidays":    {Member, RoomsRead},
+	"get-holidays":     {Member, RoomsRead},
+	"preview-holidays": {Admin, RoomsWrite},
+	"create-holidays":  {Admin, RoomsWrite},
+	"update-holidays":  {Admin, RoomsWrite},
+	"delete-holidays":  {Admin, RoomsWrite},
+
 	"stream-events":         {Member, MeetingsRead},
 	"list-meetings":         {Member, MeetingsRead},
 	"grid":                  {Member, MeetingsRead},

@@ -15,6 +15,7 @@ import (
 // the next start.
 func (a *Application) meetingSettings(c *config.Config) *meeting.Settings {
 	s := c.Booking.Settings()
+	s.Public = c.Public.Enabled
 	if c.Calendar.Organizer == "meeting" {
 		s.ReplyDomain = a.config.Mailroom.Settings().Domain
 	}

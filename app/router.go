@@ -18,6 +18,7 @@ import (
 	"punctual/app/problem"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/meeting/linkpages"
+	"punctual/meeting/publicpages"
 )
 
 const apiBase = "/api/v1"
@@ -81,6 +82,9 @@ func newRouter(a *Application) (http.Handler, error) {
 	index := page(r)
 	pages := &linkpages.Pages{Service: a.meetings, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
+	(&publicpages.Pages{
+		Service: a.meetings, Limiter: a.limits.refused, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
+	}).Register(r)
 	a.registerCalDAV(r)
 	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())

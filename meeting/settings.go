@@ -19,5 +19,6 @@ type Settings struct {
 	Limits          policy.Limits
 	Offer           time.Duration // validity of a waiting-list offer; 0: the room is booked at once
 	ReplyDomain     string        // of new meetings; see [Meeting.ReplyDomain]
+	Public          bool          // the public calendar is on
 	Undo            time.Duration // how long a change can be undone, and its notifications wait; 0: no undo
 }

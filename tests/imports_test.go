@@ -104,6 +104,7 @@ var rules = []rule{
 	{"meeting/mailroom/gormstore", []string{"..", "app/database/sqlfile", "delayjob"}, []string{"gorm.io/"}},
 	{"meeting/mailroom/httpapi", []string{"..", "account/fault", "account/rest"}, []string{"danielgtaylor/huma"}},
 	{"meeting/linkpages", []string{"..", "meeting/booking", "meeting/clock", "account", "account/fault", "account/signing"}, []string{"gin-gonic/gin"}},
+	{"meeting/publicpages", []string{"..", "meeting/booking", "meeting/clock", "account", "account/fault"}, []string{"gin-gonic/gin"}},
 	{"meeting/gormstore", []string{"..", "app/database/fold", "app/database/sqlfile", "meeting/booking", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/photo", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"golang.org/x/sync", "gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"meeting/httpapi", []string{"..", "meeting/booking", "meeting/clock", "meeting/events", "meeting/feed", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/linkpages", "meeting/policy", "meeting/recurrence", "meeting/report", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 

@@ -27,6 +27,7 @@ type Config struct {
 	Topics   Topics        `yaml:"topics"`
 	Calendar Calendar      `yaml:"calendar"`
 	CalDAV   CalDAV        `yaml:"caldav"`
+	Public   Public        `yaml:"public"`
 	Auth     Auth          `yaml:"auth"`
 	Limits   RequestLimits `yaml:"limits"`
 	Audit    Audit         `yaml:"audit"`
@@ -202,6 +203,12 @@ type CalDAV struct {
 	Enabled  bool          `yaml:"enabled"`
 	Schedule bool          `yaml:"schedule"` // programs leave the invitations of rooms to the server
 	Past     time.Duration `yaml:"past"`     // how far back calendars reach
+}
+
+// Public is the calendar that everybody can read without signing in.
+type Public struct {
+	Enabled      bool     `yaml:"enabled"`
+	FrameOrigins []string `yaml:"frame_origins"` // of pages that may show it in a frame; none: no page
 }
 
 // Auth says how people sign in.

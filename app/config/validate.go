@@ -87,6 +87,11 @@ func (c *Config) validate() []brokenRule {
 		r.check(ttl == 0 || ttl >= time.Minute, key, "must be at least 1m, or 0s for no limit, not %s", fault.FormatDuration(ttl))
 	}
 	r.oneOf("calendar.organizer", c.Calendar.Organizer, "meeting", "person")
+	for i, origin := range c.Public.FrameOrigins {
+		u, err := url.Parse(origin)
+		r.check(err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && origin == u.Scheme+"://"+u.Host && !strings.ContainsAny(u.Host, " ;,'*"),
+			fmt.Sprintf("public.frame_origins[%d]", i), "must be an origin such as https://intranet.example.org, not %q", origin)
+	}
 	r.within("caldav.past", c.CalDAV.Past, day, 10*year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
 	if to := c.Audit.Syslog; to.URL != "" {

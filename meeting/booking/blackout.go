@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -97,6 +98,11 @@ func (s *Service) UpdateBlackout(ctx context.Context, by meeting.Actor, id int64
 		if err := f.apply(b, zone, nil); err != nil {
 			return err
 		}
+		if *b != before {
+			if err := ofCalendar(b); err != nil {
+				return err
+			}
+		}
 		if *b == before {
 			same = b
 			return errUnchanged
@@ -119,7 +125,9 @@ func (s *Service) DeleteBlackout(ctx context.Context, by meeting.Actor, id int64
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error { return checkVersion(ifMatch, b.Version) })
+	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error {
+		return cmp.Or(checkVersion(ifMatch, b.Version), ofCalendar(b))
+	})
 }
 
 // blackoutZone returns the zone for local times of the blackout.

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -156,4 +157,34 @@ func (s *fakeStore) allowed(m *meeting.Meeting) error {
 		asked.Occupied = m.Requested()
 	}
 	return s.free(&asked)
+}
+
+func (s *fakeStore) HolidayCalendars(context.Context) ([]*meeting.HolidayCalendar, error) {
+	return nil, nil
+}
+
+func (s *fakeStore) HolidayCalendar(context.Context, int64) (*meeting.HolidayCalendar, error) {
+	return nil, meeting.ErrNotFound
+}
+
+func (s *fakeStore) CreateHolidays(context.Context, *meeting.HolidayCalendar, []meeting.HolidayPlace) error {
+	return errors.ErrUnsupported
+}
+
+func (s *fakeStore) UpdateHolidays(context.Context, int64, []meeting.HolidayPlace, func(*meeting.HolidayCalendar) error) (*meeting.HolidayCalendar, error) {
+	return nil, meeting.ErrNotFound
+}
+
+func (s *fakeStore) DeleteHolidays(context.Context, int64, time.Time, func(*meeting.HolidayCalendar) error) error {
+	return meeting.ErrNotFound
+}
+
+func (s *fakeStore) FollowHolidays(context.Context, []meeting.HolidayPlace, time.Time) error {
+	return nil
+}
+
+func (s *fakeStore) PublicAccess(context.Context) ([]meeting.PublicAccess, error) { return nil, nil }
+
+func (s *fakeStore) SetPublicAccess(context.Context, meeting.PublicAccess) error {
+	return meeting.ErrNotFound
 }

@@ -23,7 +23,7 @@ func (s *Service) CreateSite(ctx context.Context, by meeting.Actor, f SiteFields
 	if err := s.store.CreateSite(ctx, site); err != nil {
 		return nil, err
 	}
-	return site, nil
+	return site, s.followHolidays(ctx, s.placeOfSite(site))
 }
 
 // Site finds a site.
@@ -42,11 +42,13 @@ func (s *Service) UpdateSite(ctx context.Context, by meeting.Actor, id int64, if
 		return nil, meeting.ErrForbidden
 	}
 	var same *meeting.Site
+	var zone string
 	site, err := s.store.UpdateSite(ctx, id, func(site *meeting.Site) error {
 		if err := checkVersion(ifMatch, site.Version); err != nil {
 			return err
 		}
 		before := *site
+		zone = site.Timezone
 		if err := f.apply(site); err != nil {
 			return err
 		}
@@ -59,6 +61,9 @@ func (s *Service) UpdateSite(ctx context.Context, by meeting.Actor, id int64, if
 	})
 	if errors.Is(err, errUnchanged) {
 		return same, nil
+	}
+	if err == nil && site.Timezone != zone {
+		err = s.followHolidays(ctx, s.placeOfSite(site))
 	}
 	return site, err
 }
@@ -86,6 +91,9 @@ func (s *Service) CreateRoom(ctx context.Context, by meeting.Actor, f RoomFields
 	}
 	r.UpdatedAt = r.CreatedAt
 	if err := s.store.CreateRooms(ctx, []*meeting.Room{r}); err != nil {
+		return nil, err
+	}
+	if err := s.followHolidaysOf(ctx, r.ID); err != nil {
 		return nil, err
 	}
 	return s.Room(ctx, r.ID) // with the zone in force
@@ -141,10 +149,17 @@ func (s *Service) UpdateRoom(ctx context.Context, by meeting.Actor, id int64, if
 		return nil, err
 	}
 	room, err := s.Room(ctx, id)
-	if err == nil {
-		s.widened(ctx, before, room)
+	if err != nil {
+		return nil, err
 	}
-	return room, err
+	s.widened(ctx, before, room)
+	if room.SiteID != before.SiteID || room.Timezone != before.Timezone {
+		if err := s.followHolidays(ctx, placeOfRoom(room)); err != nil {
+			return nil, err
+		}
+		return s.Room(ctx, id)
+	}
+	return room, nil
 }
 
 // FollowCheckIn applies the installation's check-in settings to the rooms that follow them and to

@@ -94,7 +94,14 @@ func (s *Service) ImportRooms(ctx context.Context, by meeting.Actor, csv string,
 	if err := all.Err(); err != nil {
 		return nil, err
 	}
-	return rows, s.store.CreateRooms(ctx, created)
+	if err := s.store.CreateRooms(ctx, created); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, r := range created {
+		ids = append(ids, r.ID)
+	}
+	return rows, s.followHolidaysOf(ctx, ids...)
 }
 
 type roomKey struct {

@@ -42,6 +42,9 @@ func NewService(store Store, directory Directory, scheduler Scheduler, settings 
 	return &Service{store: store, directory: directory, scheduler: scheduler, settings: settings, now: now, log: log}
 }
 
+// Now returns the current time by the clock of the service.
+func (s *Service) Now() time.Time { return s.clock() }
+
 // clock returns the current time as it is stored: UTC, to the microsecond.
 func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 

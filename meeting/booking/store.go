@@ -135,6 +135,20 @@ type RulesStore interface {
 	// after an instant.
 	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
 
+	HolidayCalendars(ctx context.Context) ([]*meeting.HolidayCalendar, error) // by name
+	HolidayCalendar(ctx context.Context, id int64) (*meeting.HolidayCalendar, error)
+	// CreateHolidays, UpdateHolidays and DeleteHolidays save a calendar with the coming blackouts of all
+	// places, on the terms of CreateBlackout. Blackouts that are over stay.
+	CreateHolidays(ctx context.Context, c *meeting.HolidayCalendar, places []meeting.HolidayPlace) error
+	UpdateHolidays(ctx context.Context, id int64, places []meeting.HolidayPlace, fn func(*meeting.HolidayCalendar) error) (*meeting.HolidayCalendar, error)
+	DeleteHolidays(ctx context.Context, id int64, at time.Time, fn func(*meeting.HolidayCalendar) error) error
+	// FollowHolidays saves the coming blackouts of some places.
+	FollowHolidays(ctx context.Context, places []meeting.HolidayPlace, at time.Time) error
+
+	// PublicAccess returns what admins chose for the public calendar, sites first.
+	PublicAccess(ctx context.Context) ([]meeting.PublicAccess, error)
+	SetPublicAccess(ctx context.Context, a meeting.PublicAccess) error // an empty Show removes it; [ErrNotFound] without its site or room
+
 	// WaitingMoves returns the meetings with a pending move.
 	WaitingMoves(ctx context.Context) ([]*meeting.Meeting, error)
 

@@ -13,15 +13,16 @@ import (
 )
 
 type blackoutRow struct {
-	ID        int64
-	RoomID    *int64
-	SiteID    *int64
-	StartsAt  time.Time
-	EndsAt    time.Time
-	Reason    string
-	Version   int64
-	CreatedAt time.Time `gorm:"autoCreateTime:false"`
-	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
+	ID         int64
+	RoomID     *int64
+	SiteID     *int64
+	StartsAt   time.Time
+	EndsAt     time.Time
+	Reason     string
+	CalendarID *int64
+	Version    int64
+	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
+	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
 }
 
 func (blackoutRow) TableName() string { return "blackouts" }
@@ -37,6 +38,9 @@ func newBlackoutRow(b *policy.Blackout) *blackoutRow {
 	if b.SiteID != 0 {
 		row.SiteID = &b.SiteID
 	}
+	if b.CalendarID != 0 {
+		row.CalendarID = &b.CalendarID
+	}
 	return row
 }
 
@@ -51,6 +55,7 @@ func (r *blackoutRow) blackout() *policy.Blackout {
 	if r.SiteID != nil {
 		b.SiteID = *r.SiteID
 	}
+	b.CalendarID = orZero(r.CalendarID)
 	return b
 }
 

@@ -15,21 +15,22 @@ import (
 
 // Blackout is a time at which a room, or every room of a site, takes no meetings.
 type Blackout struct {
-	ID        int64     `json:"id"`
-	RoomID    *int64    `json:"room_id" doc:"ID of the closed room; null if a whole site is closed"`
-	SiteID    *int64    `json:"site_id" doc:"ID of the closed site; null if one room is closed"`
-	Start     time.Time `json:"start"`
-	End       time.Time `json:"end"`
-	Reason    string    `json:"reason"`
-	Version   int64     `json:"version"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	ID         int64     `json:"id"`
+	RoomID     *int64    `json:"room_id" doc:"ID of the closed room; null if a whole site is closed"`
+	SiteID     *int64    `json:"site_id" doc:"ID of the closed site; null if one room is closed"`
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end"`
+	Reason     string    `json:"reason"`
+	CalendarID *int64    `json:"calendar_id" doc:"Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout"`
+	Version    int64     `json:"version"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 func blackoutOf(b *policy.Blackout) Blackout {
 	return Blackout{
 		ID: b.ID, RoomID: number(b.RoomID), SiteID: number(b.SiteID),
-		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(), Reason: b.Reason,
+		Start: b.Slot.Start.UTC(), End: b.Slot.End.UTC(), Reason: b.Reason, CalendarID: number(b.CalendarID),
 		Version: b.Version, CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
 	}
 }

@@ -47,6 +47,8 @@ func Register(api huma.API, d Deps) {
 	h.registerTypes(api)
 	h.registerCustomFields(api)
 	h.registerBlackouts(api)
+	h.registerHolidays(api)
+	h.registerPublic(api)
 	h.registerMeetings(api)
 	h.registerSeries(api)
 	h.registerFinding(api)

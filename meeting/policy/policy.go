@@ -62,14 +62,15 @@ type Room struct {
 // Blackout is a time at which a room, or every room of a site, takes no meetings. Those that
 // were booked before stay.
 type Blackout struct {
-	ID        int64
-	RoomID    int64      // 0: of a site
-	SiteID    int64      // 0: of a room
-	Slot      clock.Slot // UTC, to the microsecond
-	Reason    string
-	Version   int64
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID         int64
+	RoomID     int64      // 0: of a site
+	SiteID     int64      // 0: of a room
+	Slot       clock.Slot // UTC, to the microsecond
+	Reason     string
+	CalendarID int64 // of holidays that it follows; 0: none
+	Version    int64
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // Covers reports whether the blackout closes the room.

@@ -588,6 +588,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/holidays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List holiday calendars by name */
+        get: operations["list-holidays"];
+        put?: never;
+        /** Close sites on the days of an iCalendar file; booked meetings stay booked */
+        post: operations["create-holidays"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holidays/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show what a holiday calendar would close, and which meetings are in the way */
+        post: operations["preview-holidays"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holidays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a holiday calendar */
+        get: operations["get-holidays"];
+        put?: never;
+        post?: never;
+        /** Delete a holiday calendar and its coming blackouts */
+        delete: operations["delete-holidays"];
+        options?: never;
+        head?: never;
+        /** Change a holiday calendar, or replace its days by those of a file */
+        patch: operations["update-holidays"];
+        trace?: never;
+    };
     "/imports/ics": {
         parameters: {
             query?: never;
@@ -1597,6 +1651,58 @@ export interface paths {
         put?: never;
         /** Reserve due jobs of several topics */
         post: operations["pop-jobs-of-topics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public-access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what the public calendar shows */
+        get: operations["get-public-access"];
+        /** Choose what the public calendar shows of a site or a room */
+        put: operations["set-public-access"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/meetings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List when rooms of the public calendar are taken, without signing in */
+        get: operations["public-meetings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rooms of the public calendar, without signing in */
+        get: operations["public-rooms"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3035,6 +3141,11 @@ export interface components {
             challenge?: string;
         };
         Blackout: {
+            /**
+             * Format: int64
+             * @description Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout
+             */
+            calendar_id: number | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4058,6 +4169,11 @@ export interface components {
             affected: components["schemas"]["Meeting"][];
             /** @description Whether more meetings overlap than affected lists. Resolve those, then send an empty PATCH to list the next ones */
             affected_more: boolean;
+            /**
+             * Format: int64
+             * @description Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout
+             */
+            calendar_id: number | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4077,6 +4193,31 @@ export interface components {
             site_id: number | null;
             /** Format: date-time */
             start: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        EffectiveHolidays: {
+            /** @description Days that are new or differ */
+            added: components["schemas"]["Holiday"][];
+            /** @description Meetings on the days; the first 500, sorted by start. None of them is changed */
+            affected: components["schemas"]["Meeting"][];
+            /** @description Whether more meetings are on the days than affected lists */
+            affected_more: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Sorted by first. Each closes the sites from midnight to midnight in the time zone of the site, as a blackout */
+            days: components["schemas"]["Holiday"][];
+            /** Format: int64 */
+            id: number;
+            /** @description Events of the file that close nothing; the first 100 */
+            left_out: components["schemas"]["LeftOutDate"][];
+            name: string;
+            /** @description Days that are no longer there or differ */
+            removed: components["schemas"]["Holiday"][];
+            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            site_ids: number[];
             /** Format: date-time */
             updated_at: string;
             /** Format: int64 */
@@ -4379,6 +4520,60 @@ export interface components {
             /** @description timeout, or the reason that was given */
             reason: string | null;
         };
+        Holiday: {
+            /** Format: date */
+            first: string;
+            /**
+             * Format: date
+             * @description Last day, included
+             */
+            last: string;
+            /** @description The reason of its blackouts */
+            name: string;
+            /** @description UID of the event in the file */
+            uid: string;
+        };
+        HolidayCalendar: {
+            /** Format: date-time */
+            created_at: string;
+            /** @description Sorted by first. Each closes the sites from midnight to midnight in the time zone of the site, as a blackout */
+            days: components["schemas"]["Holiday"][];
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            site_ids: number[];
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        HolidaysInput: {
+            /** @description An iCalendar file. Its events of whole days become the days of the calendar: those with a known UID change, others are added, missing ones are removed. Recurring events are followed for three years */
+            ics: string | null;
+            /** @example Public holidays in Bavaria */
+            name: string | null;
+            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            site_ids?: number[] | null;
+        };
+        HolidaysPatch: {
+            /** @description An iCalendar file. Its events of whole days become the days of the calendar: those with a known UID change, others are added, missing ones are removed. Recurring events are followed for three years */
+            ics?: string | null;
+            /** @example Public holidays in Bavaria */
+            name?: string | null;
+            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            site_ids?: number[] | null;
+        };
+        HolidaysPreview: {
+            /**
+             * Format: int64
+             * @description Calendar whose days the file would replace; left out for a new one
+             */
+            calendar_id?: number;
+            ics: string;
+            /** @description Sites that would be closed; empty for all, left out for those of the calendar */
+            site_ids?: number[];
+        };
         ImportReport: {
             /** @description How many events have each result */
             counts: {
@@ -4602,6 +4797,16 @@ export interface components {
              */
             to_user_id?: number;
         };
+        LeftOutDate: {
+            /**
+             * Format: int64
+             * @description Where the event begins in the file
+             */
+            line: number;
+            name: string;
+            /** @enum {string} */
+            reason: "not_whole_days" | "invalid";
+        };
         LinkBody: {
             email: string;
             /** Format: date-time */
@@ -4689,6 +4894,11 @@ export interface components {
         };
         ListingHistoryEntry: {
             items: components["schemas"]["HistoryEntry"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        ListingHolidayCalendar: {
+            items: components["schemas"]["HolidayCalendar"][];
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
@@ -5843,6 +6053,71 @@ export interface components {
              * @example /auth/corp
              */
             path: string;
+        };
+        PublicAccess: {
+            /** @description Whether the public calendar is on (public.enabled of the configuration) */
+            enabled: boolean;
+            /** @description Sites and rooms with a choice. Other rooms follow their site, other sites are off */
+            items: components["schemas"]["PublicChoice"][];
+        };
+        PublicChoice: {
+            /**
+             * Format: int64
+             * @description ID of the room; null for a site
+             */
+            room_id: number | null;
+            /**
+             * @description busy: times. titles: times, and titles of meetings that are not private
+             * @enum {string}
+             */
+            show: "off" | "busy" | "titles";
+            /**
+             * Format: int64
+             * @description ID of the site; null for a room
+             */
+            site_id: number | null;
+        };
+        PublicChoiceInput: {
+            /** Format: int64 */
+            room_id?: number;
+            /**
+             * @description Null: a room follows its site, a site is off
+             * @enum {string|null}
+             */
+            show?: "off" | "busy" | "titles" | null;
+            /** Format: int64 */
+            site_id?: number;
+        };
+        PublicListPublicMeetingBody: {
+            items: components["schemas"]["PublicMeeting"][];
+        };
+        PublicListPublicRoomBody: {
+            items: components["schemas"]["PublicRoom"][];
+        };
+        PublicMeeting: {
+            /** Format: date-time */
+            end: string;
+            /** Format: int64 */
+            room_id: number;
+            /** Format: date-time */
+            start: string;
+            /** @description Null if the room shows no titles, or the meeting is private */
+            title: string | null;
+        };
+        PublicRoom: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /** @enum {string} */
+            show: "busy" | "titles";
+            /**
+             * Format: int64
+             * @description Null without a site
+             */
+            site_id: number | null;
+            /** @description Empty without a site */
+            site_name: string;
+            timezone: string;
         };
         PunctualityView: {
             /** Format: date-time */
@@ -8931,6 +9206,218 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-holidays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingHolidayCalendar"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-holidays": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HolidaysInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveHolidays"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "preview-holidays": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HolidaysPreview"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveHolidays"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-holidays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HolidayCalendar"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-holidays": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-holidays": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HolidaysPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveHolidays"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "import-ics": {
         parameters: {
             query?: never;
@@ -11538,6 +12025,126 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-public-access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicAccess"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-public-access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PublicChoiceInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicAccess"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "public-meetings": {
+        parameters: {
+            query?: {
+                /** @description Required. Time with an offset */
+                from?: string;
+                /** @description Required. At most 8 days later */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicListPublicMeetingBody"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "public-rooms": {
+        parameters: {
+            query?: {
+                site_id?: number;
+                room_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicListPublicRoomBody"];
+                };
+            };
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -22,6 +22,8 @@ const de: typeof en = {
       outbox: 'Postausgang',
       config: 'Konfiguration',
       blackouts: 'Sperrzeiten',
+      holidays: 'Feiertage',
+      publicCalendar: 'Öffentlicher Kalender',
       types: 'Besprechungsarten',
       imports: 'Import',
       customFields: 'Eigene Felder',

@@ -20,6 +20,8 @@ export default {
       outbox: 'Outbox',
       config: 'Configuration',
       blackouts: 'Blackouts',
+      holidays: 'Holidays',
+      publicCalendar: 'Public calendar',
       types: 'Meeting types',
       imports: 'Import',
       customFields: 'Custom fields',

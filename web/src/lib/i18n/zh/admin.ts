@@ -22,6 +22,8 @@ const zh: typeof en = {
       outbox: '发件箱',
       config: '配置',
       blackouts: '停用时段',
+      holidays: '节假日',
+      publicCalendar: '公开日历',
       types: '会议类型',
       imports: '导入',
       customFields: '自定义字段',
