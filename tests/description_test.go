@@ -117,7 +117,7 @@ func (d *description) resolve(s *schema) *schema {
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	on := setup{}
-	on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\n" + mailroomYAML
+	on.YAML = "topics: { allow_networks: [127.0.0.0/8] }\npublic: { enabled: true }\n" + mailroomYAML
 	a := newAffair(t, on)
 	d := describe(t, a.server)
 	a.furnish(t)
@@ -172,6 +172,9 @@ func (a *affair) furnish(t *testing.T) {
 	a.admin.Want(t, http.StatusOK, http.MethodPatch, "/branding", with{"name": "Acme", "logo": picture(t, 100, 100)}, nil)
 	a.alice.Want(t, http.StatusCreated, http.MethodPost, "/fault-reports", with{"room_id": a.room.ID, "category": "temperature"}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/custom-fields", with{"name": "project", "label": "Project", "labels": with{"de": "Projekt"}}, nil)
+	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/holidays", with{"name": "Holidays", "ics": calendarOf(dayEvent("a", a.start.AddDate(0, 0, 90), 1, "Holiday"))}, nil)
+	a.admin.Want(t, http.StatusOK, http.MethodPut, "/public-access", with{"site_id": a.site, "show": "titles"}, nil)
+	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/groups", with{"name": "Facility"}, nil)
 	var leaver struct{ ID int64 }
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/users", with{"email": "leaver@example.org", "name": "Leaver", "role": "member"}, &leaver)
 	a.admin.Want(t, http.StatusOK, http.MethodPost, at("/users/%d/leave", leaver.ID), with{"meetings": "keep"}, nil)
