@@ -3,13 +3,11 @@ package photo
 import (
 	"bytes"
 	"image"
-	"image/color"
 	"image/jpeg"
 	"image/png"
 	"net/http"
 	"sync"
 
-	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 
 	"punctual/account/fault"
@@ -42,38 +40,48 @@ var one sync.Mutex
 // New reads a PNG, JPEG or WebP, whatever its name was, turns it upright, and draws it in both sizes.
 // What it refuses is a [*fault.InvalidError].
 func New(data []byte) (*Photo, error) {
-	if len(data) == 0 {
-		return nil, fault.Invalid("image", "required", "is required")
-	}
-	if len(data) > MaxBytes {
-		return nil, fault.Invalid("image", "too_large", "must have at most %d KB", MaxBytes>>10)
-	}
-	config, decode, upright := formats(data)
-	if decode == nil {
-		return nil, fault.Invalid("image", "unknown_image", "must be a PNG, JPEG or WebP")
-	}
-	size, err := config(bytes.NewReader(data))
-	switch {
-	case err != nil:
-		return nil, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
-	case size.Width < minSide || size.Height < minSide:
-		return nil, fault.Invalid("image", "too_small", "must be at least %d pixels wide and high", minSide)
-	case size.Width > maxPixels/size.Height:
-		return nil, fault.Invalid("image", "too_many_pixels", "must have at most %d megapixels", maxPixels/1_000_000)
-	}
 	one.Lock()
 	defer one.Unlock()
-	picture, err := decode(bytes.NewReader(data))
+	picture, upright, err := decoded(data, minSide, "must be a PNG, JPEG or WebP")
 	if err != nil {
-		return nil, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
+		return nil, err
 	}
-	large := turn(scaled(picture, largeSide), upright)
+	large := turn(onWhite(reduced(picture, largeSide)), upright)
 	p := &Photo{}
 	if p.Large, err = encoded(large); err != nil {
 		return nil, err
 	}
-	p.Small, err = encoded(scaled(large, smallSide))
+	p.Small, err = encoded(reduced(large, smallSide))
 	return p, err
+}
+
+// decoded returns the pixels of a picture, and their orientation as in EXIF, unless it is none that is
+// known or too large or smaller than least. The caller holds [one].
+func decoded(data []byte, least int, known string) (picture image.Image, upright int, err error) {
+	if len(data) == 0 {
+		return nil, 0, fault.Invalid("image", "required", "is required")
+	}
+	if len(data) > MaxBytes {
+		return nil, 0, fault.Invalid("image", "too_large", "must have at most %d KB", MaxBytes>>10)
+	}
+	config, decode, upright := formats(data)
+	if decode == nil {
+		return nil, 0, fault.Invalid("image", "unknown_image", "%s", known)
+	}
+	size, err := config(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		return nil, 0, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
+	case size.Width < least || size.Height < least:
+		return nil, 0, fault.Invalid("image", "too_small", "must be at least %d pixels wide and high", least)
+	case size.Width > maxPixels/size.Height:
+		return nil, 0, fault.Invalid("image", "too_many_pixels", "must have at most %d megapixels", maxPixels/1_000_000)
+	}
+	picture, err = decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, 0, fault.Invalid("image", "unreadable_image", "must be a complete PNG, JPEG or WebP")
+	}
+	return picture, upright, nil
 }
 
 type reader = *bytes.Reader
@@ -93,18 +101,6 @@ func formats(data []byte) (config func(reader) (image.Config, error), decode fun
 		return func(r reader) (image.Config, error) { return jpeg.DecodeConfig(r) }, func(r reader) (image.Image, error) { return jpeg.Decode(r) }, orientationOf(data)
 	}
 	return nil, nil, 0
-}
-
-// scaled returns the picture on white, as large as it is but at most so wide and high.
-func scaled(p image.Image, most int) *image.RGBA {
-	width, height := p.Bounds().Dx(), p.Bounds().Dy()
-	if longest := max(width, height); longest > most {
-		width, height = max(1, width*most/longest), max(1, height*most/longest)
-	}
-	to := image.NewRGBA(image.Rect(0, 0, width, height))
-	draw.Draw(to, to.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(to, to.Bounds(), p, p.Bounds(), draw.Over, nil)
-	return to
 }
 
 func encoded(p image.Image) ([]byte, error) {

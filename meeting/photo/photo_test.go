@@ -78,7 +78,7 @@ func exif(order interface {
 	return string(b)
 }
 
-func decoded(t *testing.T, data []byte) image.Image {
+func readJPEG(t *testing.T, data []byte) image.Image {
 	t.Helper()
 	p, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -115,7 +115,7 @@ func TestNew_sizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		large, small := decoded(t, p.Large).Bounds(), decoded(t, p.Small).Bounds()
+		large, small := readJPEG(t, p.Large).Bounds(), readJPEG(t, p.Small).Bounds()
 		if large.Dx() != tt.large || large.Dy() != tt.largeHigh || small.Dx() != tt.small || small.Dy() != tt.smallHigh {
 			t.Errorf("%d x %d became %v and %v", tt.width, tt.height, large, small)
 		}
@@ -140,7 +140,7 @@ func TestNew_orientations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			large := decoded(t, p.Large)
+			large := readJPEG(t, p.Large)
 			if got := [4]string{at(large, 0, 0), at(large, 1, 0), at(large, 0, 1), at(large, 1, 1)}; got != want {
 				t.Errorf("orientation %d: %v, want %v", orientation, got, want)
 			}
@@ -163,13 +163,13 @@ func TestNew_formats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := at(decoded(t, p.Large), 0, 0); got != "red" {
+	if got := at(readJPEG(t, p.Large), 0, 0); got != "red" {
 		t.Errorf("WebP is %s", got)
 	}
 	if p, err = New(asPNG(t, image.NewRGBA(image.Rect(0, 0, 80, 80)))); err != nil {
 		t.Fatal(err)
 	}
-	if got := at(decoded(t, p.Small), 1, 1); got != "white" {
+	if got := at(readJPEG(t, p.Small), 1, 1); got != "white" {
 		t.Errorf("what is transparent is %s, want white", got)
 	}
 }
