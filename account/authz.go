@@ -188,6 +188,22 @@ var table = map[string]rule{
 	"set-room-photo":      {Admin, RoomsWrite},
 	"delete-room-photo":   {Admin, RoomsWrite},
 
+	"list-floor-plans":       {Member, RoomsRead},
+	"get-floor-plan":         {Member, RoomsRead},
+	"get-floor-plan-picture": {Member, RoomsRead},
+	"create-floor-plan":      {Admin, RoomsWrite},
+	"update-floor-plan":      {Admin, RoomsWrite},
+	"delete-floor-plan":      {Admin, RoomsWrite},
+
+	"list-fault-reports":  {Member, RoomsRead},
+	"get-fault-report":    {Member, RoomsRead},
+	"create-fault-report": {Member, MeetingsWrite},
+	"update-fault-report": {Manager, MeetingsWrite},
+
+	"get-branding":    {}, // shown before the sign-in, like the logo
+	"get-logo":        {},
+	"update-branding": {Admin, RoomsWrite},
+
 	"create-door-code":   {Manager, RoomsWrite},
 	"list-door-devices":  {Manager, RoomsRead},
 	"delete-door-device": {Manager, RoomsWrite},
@@ -195,6 +211,8 @@ var table = map[string]rule{
 	"get-door":           {Member, atDoor},
 	"door-events":        {Member, atDoor},
 	"door-book":          {Member, atDoor},
+	"door-report-fault":  {Member, atDoor},
+	"get-door-photo":     {Member, atDoor},
 	"door-check-in":      {Member, atDoor},
 	"door-end":           {Member, atDoor},
 	"door-extend":        {Member, atDoor},

@@ -34,13 +34,14 @@ func (a *Application) register(api huma.API) {
 		receiveBody, accounthttp.Reauthenticate(api, a.accounts), a.idempotency.Handle)
 	clientIP := func(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() } // knows http.trusted_proxies
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP, Providers: a.providers})
+	faults := a.newLimiter("faults:", meetinghttp.FaultRate)
 	meetinghttp.Register(api, meetinghttp.Deps{
 		Meetings: a.meetings, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
-		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate),
+		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate), Faults: faults,
 	})
 	meetinghttp.RegisterImports(api, a.imports)
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
-		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now,
+		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now, Faults: faults,
 	})
 	meetinghttp.RegisterCalendars(api, meetinghttp.CalendarDeps{
 		Service: a.meetings, Feeds: feed.NewService(a.meetings, time.Now), Accounts: a.accounts,

@@ -138,6 +138,7 @@ const (
 	NoticeChange           NoticeKind = "change"
 	NoticeCancellation     NoticeKind = "cancellation"
 	NoticeReply            NoticeKind = "reply" // the answer of a room
+	NoticeFaultReport      NoticeKind = "fault_report"
 	NoticeApprovalRequest  NoticeKind = "approval_request"
 	NoticeApprovalReminder NoticeKind = "approval_reminder"
 	NoticeEscalation       NoticeKind = "escalation"

@@ -16,6 +16,7 @@ type Site struct {
 	Name      string
 	Timezone  string // IANA; empty: the installation's
 	Address   string // local part of the mail address that stands for any of its rooms, in lower case; empty: none
+	Facility  string // mail address to which faults are reported, of rooms without their own; empty: none
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -26,6 +27,7 @@ type Room struct {
 	policy.Room
 	Floor     string
 	Address   string // local part of the mail address that answers invitations, in lower case; empty: none
+	Facility  string // mail address to which faults are reported; empty: the site's
 	Features  []string
 	Photo     string // version of the photo; empty: none
 	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's

@@ -50,6 +50,7 @@ const (
 	InviteUser       Kind = "invite_user"    // to a new user, with a link to choose a password
 	PasswordReset    Kind = "password_reset" // to a user, with a link to choose a new password
 	Handover         Kind = "handover"       // to a user, of the meetings of somebody who left
+	FaultReport      Kind = "fault_report"   // to the facility contact of a room
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server
 )
 

@@ -168,6 +168,9 @@ func (a *affair) furnish(t *testing.T) {
 			"opening_hours": []any{with{"days": []string{"MO"}, "from": "08:00", "to": "20:00"}}},
 	})
 	a.admin.Want(t, http.StatusOK, http.MethodPut, at("/rooms/%d/photo", a.room.ID), with{"image": picture(t, 100, 100)}, nil)
+	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/floor-plans", with{"image": picture(t, 100, 100), "rooms": []any{with{"room_id": a.room.ID, "x": 0.5, "y": 0.5}}}, nil)
+	a.admin.Want(t, http.StatusOK, http.MethodPatch, "/branding", with{"name": "Acme", "logo": picture(t, 100, 100)}, nil)
+	a.alice.Want(t, http.StatusCreated, http.MethodPost, "/fault-reports", with{"room_id": a.room.ID, "category": "temperature"}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/custom-fields", with{"name": "project", "label": "Project", "labels": with{"de": "Projekt"}}, nil)
 	var leaver struct{ ID int64 }
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/users", with{"email": "leaver@example.org", "name": "Leaver", "role": "member"}, &leaver)

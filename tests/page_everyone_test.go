@@ -182,7 +182,7 @@ func TestPageEveryone(t *testing.T) {
 			}
 			speak(language)
 			views := []view{
-				{"day", "/"}, {"week", "/week"}, {"month", "/month"}, {"list", "/list"}, {"list-empty", "/list?q=zzzz"}, {"room", at("/rooms/%d", rooms[0].ID)},
+				{"day", "/"}, {"week", "/week"}, {"month", "/month"}, {"list", "/list"}, {"plan", "/plan"}, {"list-empty", "/list?q=zzzz"}, {"room", at("/rooms/%d", rooms[0].ID)},
 				{"mine", "/mine"}, {"me", "/me"}, {"requests", "/requests"}, {"meeting", at("/meetings/%d", meetings[0].ID)}, {"private", at("/meetings/%d", private.ID)},
 				{"booking", at("/?book=%d", rooms[0].ID)}, {"nowhere", "/nowhere"},
 			}
@@ -204,7 +204,7 @@ func TestPageEveryone(t *testing.T) {
 			views = []view{{"admin-room", at("/admin/rooms/%d", rooms[0].ID)}, {"admin-new-room", "/admin/rooms/new"}, {"admin-person", at("/admin/people/%d", ada.User.ID)}}
 			b.open("/admin/rooms")
 			b.await("document.querySelector('a[href=\"/admin/config\"]')")
-			for _, path := range eval[[]string](b, `[...new Set([...document.querySelectorAll('a[href^="/admin/"]')].map((a) => a.pathname))].filter((p) => /^\/admin\/[a-z-]+$/.test(p))`) {
+			for _, path := range eval[[]string](b, `[...new Set([...document.querySelectorAll('a[href^="/admin/"]')].map((a) => a.pathname))].filter((p) => /^\/admin\/[a-zA-Z-]+$/.test(p))`) {
 				views = append(views, view{strings.ReplaceAll(path[1:], "/", "-"), path})
 			}
 			if len(views) < 15 {

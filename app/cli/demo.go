@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -144,6 +145,32 @@ func (d *demo) makeRooms(ctx context.Context) error {
 			return fmt.Errorf("room %s: %w", r.name, err)
 		}
 		d.rooms[r.name] = room
+	}
+	return d.makePlans(ctx, ada, sites)
+}
+
+//go:embed demo_floor.svg
+var demoFloor []byte
+
+// makePlans draws the floors, with rooms in corners of demo_floor.svg.
+func (d *demo) makePlans(ctx context.Context, ada meeting.Actor, sites map[string]int64) error {
+	const left, right, top, width, height = 20.0 / 1200, 901.0 / 1200, 20.0 / 700, 279.0 / 1200, 205.0 / 700
+	at := func(room string, x float64) meeting.PlacedRoom {
+		return meeting.PlacedRoom{RoomID: d.rooms[room].ID, X: x, Y: top, Width: width, Height: height}
+	}
+	for _, p := range []struct {
+		site, floor string
+		rooms       []meeting.PlacedRoom
+	}{
+		{"Berlin", "3", []meeting.PlacedRoom{at("Turing", left), at("Lovelace", right)}},
+		{"Berlin", "4", []meeting.PlacedRoom{at("Noether", left)}},
+		{"Berlin", "5", []meeting.PlacedRoom{at("Hopper", right)}},
+		{"Shanghai", "12", []meeting.PlacedRoom{at("紫金", left)}},
+	} {
+		f := booking.FloorPlanFields{SiteID: new(sites[p.site]), Floor: &p.floor, Image: demoFloor, Rooms: &p.rooms}
+		if _, err := d.a.Meetings().CreateFloorPlan(ctx, ada, f); err != nil {
+			return fmt.Errorf("floor plan of %s: %w", p.site, err)
+		}
 	}
 	return nil
 }

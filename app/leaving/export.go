@@ -26,6 +26,7 @@ var sections = []section{
 	{"meetings_attended", `SELECT m.id, m.title, m.starts_at, m.ends_at, m.status, a.name, a.phone, a.response, a.comment FROM attendees a JOIN meetings m ON m.id = a.meeting_id WHERE lower(a.email) = $email`},
 	{"groups", `SELECT g.id, g.name, g.source, g.external_id FROM group_members m JOIN groups g ON g.id = m.group_id WHERE m.user_id = $id`},
 	{"waiting_list", `SELECT id, state, until_at, meeting_id, reason, created_at, updated_at FROM waitlist WHERE user_id = $id`},
+	{"fault_reports", `SELECT id, room_id, category, text, done_at, created_at FROM fault_reports WHERE user_id = $id`},
 	{"notifications", `SELECT id, kind, channel, meeting_id, name, address, state, due_at, sent_at, created_at FROM notifications WHERE lower(address) = $email`},
 	{"history", `SELECT id, meeting_id, at, action, changes, reason, address FROM history WHERE actor_id = $id`},
 	{"audit_by_user", `SELECT id, at, action, address, subject, subject_id, subject_name, changes, reason FROM audit WHERE actor_id = $id`},

@@ -28,6 +28,11 @@ type fakeStore struct {
 	sites        map[int64]*meeting.Site
 	rooms        map[int64]*meeting.Room
 	photos       map[int64]*photo.Photo
+	plans        map[int64]*meeting.FloorPlan
+	planPictures map[int64]*photo.Picture
+	faults       []*meeting.FaultReport
+	branding     meeting.Branding
+	logo         *photo.Picture
 	types        map[int64]*meeting.Type
 	customFields map[int64]*meeting.CustomField
 	meetings     map[meeting.ID]*meeting.Meeting
@@ -40,7 +45,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{sites: map[int64]*meeting.Site{}, rooms: map[int64]*meeting.Room{}, photos: map[int64]*photo.Photo{}, types: map[int64]*meeting.Type{}, customFields: map[int64]*meeting.CustomField{}, meetings: map[meeting.ID]*meeting.Meeting{}, series: map[int64]*meeting.Series{}, history: map[meeting.ID][]meeting.Entry{}}
+	return &fakeStore{sites: map[int64]*meeting.Site{}, rooms: map[int64]*meeting.Room{}, photos: map[int64]*photo.Photo{}, plans: map[int64]*meeting.FloorPlan{}, planPictures: map[int64]*photo.Picture{}, types: map[int64]*meeting.Type{}, customFields: map[int64]*meeting.CustomField{}, meetings: map[meeting.ID]*meeting.Meeting{}, series: map[int64]*meeting.Series{}, history: map[meeting.ID][]meeting.Entry{}}
 }
 
 func (s *fakeStore) LastChange(context.Context, meeting.ID) (*meeting.PastChange, error) {

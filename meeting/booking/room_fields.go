@@ -30,6 +30,7 @@ type SiteFields struct {
 	Name     *string
 	Timezone *string // empty: the installation's
 	Address  *string // empty: none
+	Facility *string // empty: none
 
 	Faults []meeting.Fault // found while decoding
 }
@@ -49,6 +50,7 @@ func (f *SiteFields) apply(s *meeting.Site) error {
 		}
 	}
 	setAddress(&found, &s.Address, f.Address)
+	setFacility(&found, &s.Facility, f.Facility)
 	return fault.Merge(f.Faults, found).Err()
 }
 
@@ -60,6 +62,16 @@ var meetingAddress = regexp.MustCompile(`^(meeting|series)-[0-9]+$`)
 
 // maxAddress is the longest local part of a mail address (RFC 5321).
 const maxAddress = 64
+
+// setFacility checks and sets a requested mail address of a facility contact, if any.
+func setFacility(found *fault.List, to, given *string) {
+	if given == nil {
+		return
+	}
+	if *to = strings.TrimSpace(*given); *to != "" {
+		*to = found.Email("facility_email", *to)
+	}
+}
 
 // setAddress checks and sets a requested mail address, if any.
 func setAddress(found *fault.List, to, given *string) {
@@ -86,6 +98,7 @@ type RoomFields struct {
 	Features *[]string
 	Timezone *string // empty: the site's
 	Address  *string // empty: none
+	Facility *string // empty: the site's
 	Active   *bool
 
 	ApprovalRequired *bool
@@ -210,6 +223,7 @@ func (f *RoomFields) place(r *meeting.Room, look roomLookUp, found *fault.List) 
 		}
 	}
 	setAddress(found, &r.Address, f.Address)
+	setFacility(found, &r.Facility, f.Facility)
 	set(&r.Active, f.Active)
 }
 

@@ -57,6 +57,26 @@ type Store interface {
 	RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) // [ErrNotFound] without one
 	ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error)
 
+	Branding(ctx context.Context) (*meeting.Branding, error) // of version 0 if nothing was ever set
+	// UpdateBranding also replaces the logo if logo is set; a nil picture removes it.
+	UpdateBranding(ctx context.Context, logo bool, picture *photo.Picture, fn func(*meeting.Branding) error) (*meeting.Branding, error)
+	Logo(ctx context.Context) (picture *photo.Picture, version string, err error) // [meeting.ErrNotFound] without one
+
+	// CreateFaultReport calls the function with the number of open reports of the room, and sets the IDs of
+	// the report and of the notices. An error of the function prevents the creation.
+	CreateFaultReport(ctx context.Context, r *meeting.FaultReport, notices []meeting.Notice, fn func(open int64) error) error
+	FaultReport(ctx context.Context, id int64) (*meeting.FaultReport, error)
+	ListFaultReports(ctx context.Context, q meeting.FaultReportQuery, p meeting.Page) (rs []*meeting.FaultReport, next string, err error) // latest first
+	UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport) error) (*meeting.FaultReport, error)
+
+	CreateFloorPlan(ctx context.Context, p *meeting.FloorPlan, picture *photo.Picture) error
+	FloorPlan(ctx context.Context, id int64) (*meeting.FloorPlan, error)
+	FloorPlans(ctx context.Context) ([]*meeting.FloorPlan, error) // by site and floor
+	// UpdateFloorPlan also replaces the picture, unless it is nil.
+	UpdateFloorPlan(ctx context.Context, id int64, picture *photo.Picture, fn func(*meeting.FloorPlan) error) (*meeting.FloorPlan, error)
+	DeleteFloorPlan(ctx context.Context, id int64, fn func(*meeting.FloorPlan) error) error
+	FloorPlanPicture(ctx context.Context, id int64) (picture *photo.Picture, version string, err error)
+
 	// A meeting is saved only under three conditions, which also hold among concurrent calls. Its
 	// rooms' blackouts are those that it was checked against ([Meeting.CheckedClosures]), otherwise
 	// [ErrRoomsChanged]. What it requests without holding it is free ([Meeting.Requested]),

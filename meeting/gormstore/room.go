@@ -32,6 +32,7 @@ type roomRow struct {
 	Policy                       policyJSON  `gorm:"serializer:json"`
 	CheckIn                      checkInJSON `gorm:"serializer:json"`
 	Address                      string
+	Facility                     string `gorm:"column:facility_email"`
 	Photo                        string
 	DeletedAt                    *time.Time
 	Closures                     int64 `gorm:"->"` // raised by statements alone
@@ -65,7 +66,7 @@ type approverPart struct {
 var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
-	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.photo,
+	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.facility_email, rooms.photo,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
 // roomReader reads rows of fullRoomColumns. Every booking and every search reads rooms, and gorm
@@ -84,7 +85,7 @@ func (d *roomReader) read(rows *sql.Rows) (*meeting.Room, error) {
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
 		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
-		&features, &policy, &checkIn, &r.Address, &r.Photo, &approvers)
+		&features, &policy, &checkIn, &r.Address, &r.Facility, &r.Photo, &approvers)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ type checkInJSON struct {
 func newRoomRow(r *meeting.Room) *roomRow {
 	p := r.Policy
 	row := &roomRow{
-		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active, Address: r.Address, Photo: r.Photo,
+		ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: r.Features, Timezone: r.Timezone, Active: r.Active, Address: r.Address, Facility: r.Facility, Photo: r.Photo,
 		ApprovalRequired: r.Approval.Required, ApprovalTimeoutSeconds: int64(r.Approval.Timeout / time.Second),
 		ApprovalOnTimeout: string(r.Approval.OnTimeout), ApprovalEscalateAfterSeconds: int64(r.Approval.EscalateAfter / time.Second),
 		Policy: policyJSON{
@@ -189,7 +190,7 @@ func (z *fullRoom) room() *meeting.Room {
 	r := &z.Row
 	room := &meeting.Room{
 		Room:  policy.Room{ID: r.ID, Name: r.Name, Zone: z.Zone, Capacity: r.Capacity, Active: r.Active, Policy: r.Policy.policy()},
-		Floor: r.Floor, Timezone: r.Timezone, Address: r.Address, Photo: r.Photo,
+		Floor: r.Floor, Timezone: r.Timezone, Address: r.Address, Facility: r.Facility, Photo: r.Photo,
 		Approval: meeting.RoomApproval{
 			Required: r.ApprovalRequired, Timeout: time.Duration(r.ApprovalTimeoutSeconds) * time.Second,
 			OnTimeout: meeting.Status(r.ApprovalOnTimeout), EscalateAfter: time.Duration(r.ApprovalEscalateAfterSeconds) * time.Second,

@@ -17,6 +17,7 @@ type siteRow struct {
 	Name      string
 	Timezone  string
 	Address   string
+	Facility  string `gorm:"column:facility_email"`
 	Version   int64
 	CreatedAt time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
@@ -25,11 +26,11 @@ type siteRow struct {
 func (siteRow) TableName() string { return "sites" }
 
 func newSiteRow(s *meeting.Site) *siteRow {
-	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Address: s.Address, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
+	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Address: s.Address, Facility: s.Facility, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
 }
 
 func (r *siteRow) site() *meeting.Site {
-	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Address: r.Address, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Address: r.Address, Facility: r.Facility, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
 func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {

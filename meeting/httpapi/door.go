@@ -31,12 +31,13 @@ type DoorDeps struct {
 	Stream   *events.Stream            // events of the rooms
 	ClientIP func(huma.Context) string // client that wrong codes are counted for
 	Now      func() time.Time
+	Faults   account.Limiter // reports of faults per device, at [FaultRate]
 }
 
 // RegisterDoor adds the operations of door displays to the API.
 func RegisterDoor(api huma.API, d DoorDeps) {
 	h := &doorHandlers{
-		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now,
+		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now, faults: d.Faults,
 		registry: api.OpenAPI().Components.Schemas,
 	}
 	register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
@@ -53,6 +54,7 @@ type doorHandlers struct {
 	clientIP func(huma.Context) string
 	now      func() time.Time
 	registry huma.Registry
+	faults   account.Limiter
 }
 
 func (h *doorHandlers) code(ctx context.Context, in *Target) (*struct{ Body DoorCode }, error) {

@@ -83,6 +83,7 @@ type DoorRoom struct {
 	Capacity int      `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features []string `json:"features" nullable:"false"`
 	Timezone string   `json:"timezone" doc:"Effective time zone"`
+	Photo    *string  `json:"photo" doc:"Version of the photo, for v of /door/photo; null without one"`
 }
 
 // DoorMeeting is the part of a meeting that anyone at the door may see.
@@ -131,6 +132,13 @@ func (h *doorHandlers) registerDevices(api huma.API) {
 
 	register(api, operation("get-door", http.MethodGet, "/door", "Get what a door device shows", tag), h.door)
 	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now and check in", tag)), h.book)
+	photo := operation("get-door-photo", http.MethodGet, "/door/photo", "Get the photo of the room", tag)
+	photo.Responses = pictureResponses()
+	photo.Errors = append(photo.Errors, http.StatusNotFound)
+	register(api, photo, h.photo)
+	broken := deletes(operation("door-report-fault", http.MethodPost, "/door/faults", "Report a fault of the room", tag))
+	broken.Errors = append(broken.Errors, http.StatusTooManyRequests)
+	register(api, broken, h.reportFault)
 	at := func(id, path, summary string) huma.Operation {
 		return operation(id, http.MethodPost, "/door/meetings/{id}/"+path, summary, tag)
 	}
@@ -250,7 +258,7 @@ func (h *doorHandlers) door(ctx context.Context, _ *struct{}) (*doorOutput, erro
 func (h *doorHandlers) view(d *booking.Door) Door {
 	r := d.Room
 	v := Door{
-		Room: DoorRoom{ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: append([]string{}, r.Features...), Timezone: r.Zone},
+		Room: DoorRoom{ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: append([]string{}, r.Features...), Timezone: r.Zone, Photo: text(r.Photo)},
 		Now:  d.At.UTC(), State: string(d.State), Until: instant(d.Until), Day: DoorDay{d.Day.Start.UTC(), d.Day.End.UTC()},
 		Today: list(d.Today, doorMeetingOf), Closed: list(d.Closed, doorClosureOf), Code: h.codeOf(r), BookURL: h.links.BookURL(r.ID),
 		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c booking.DoorChoice) int { return int(c.Length / time.Minute) }),
@@ -328,4 +336,21 @@ func (h *doorHandlers) act(ctx context.Context, do func(roomID int64) error) (*d
 		return nil, err
 	}
 	return h.door(ctx, nil)
+}
+
+type doorPhotoInput struct {
+	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the previous response; the response is 304 if nothing has changed"`
+	Version     string `query:"v" maxLength:"64" doc:"Version of the photo, as the room has it"`
+}
+
+func (h *doorHandlers) photo(ctx context.Context, in *doorPhotoInput) (*photoOutput, error) {
+	_, roomID, err := h.device(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picture, version, err := h.svc.RoomPhoto(ctx, roomID, false)
+	if err != nil {
+		return nil, err
+	}
+	return pictured(picture, "image/jpeg", version, version, in.Version, in.IfNoneMatch), nil
 }

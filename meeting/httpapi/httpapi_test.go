@@ -131,7 +131,7 @@ func newClient(t *testing.T) *client {
 		}
 		next(ctx)
 	})
-	httpapi.Register(api, httpapi.Deps{Meetings: svc, Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate)})
+	httpapi.Register(api, httpapi.Deps{Meetings: svc, Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate), Faults: account.NewMemoryLimiter(httpapi.FaultRate)})
 	return &client{t, api}
 }
 
@@ -198,7 +198,7 @@ func TestRooms(t *testing.T) {
 	delete(got, "created_at")
 	delete(got, "updated_at")
 	plain := object{
-		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "photo": nil, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true, "address": nil,
+		"id": 1., "name": "Turing", "site_id": nil, "floor": "", "capacity": 0., "features": []any{}, "photo": nil, "timezone": "Europe/Berlin", "own_timezone": nil, "active": true, "address": nil, "facility_email": nil,
 		"approval": object{"required": false, "approver_ids": []any{}, "timeout": nil, "second_level": nil, "on_timeout": nil, "escalate_after": nil, "escalate_to": []any{}},
 		"policy": object{
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,

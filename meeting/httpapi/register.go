@@ -33,17 +33,21 @@ type Deps struct {
 	Reports  *report.Service
 	Notices  Notices
 	Lookups  account.Limiter // searches for people per caller, at [PeopleRate]
+	Faults   account.Limiter // reports of faults per caller, at [FaultRate]
 }
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
 func Register(api huma.API, d Deps) {
-	h := &handlers{svc: d.Meetings, finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, registry: api.OpenAPI().Components.Schemas}
+	h := &handlers{svc: d.Meetings, finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
 	h.registerSites(api)
 	h.registerRooms(api)
 	h.registerRoomPhotos(api)
+	h.registerFloorPlans(api)
+	h.registerBranding(api)
+	h.registerFaultReports(api)
 	h.registerTypes(api)
 	h.registerCustomFields(api)
 	h.registerBlackouts(api)
@@ -66,6 +70,7 @@ type handlers struct {
 	notices  Notices
 	registry huma.Registry
 	lookups  account.Limiter // searches for people, by caller
+	faults   account.Limiter // reports of faults, by caller
 	base     string          // of Location headers
 }
 

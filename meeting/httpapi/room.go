@@ -25,6 +25,7 @@ type Room struct {
 	Timezone  string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
 	OwnZone   *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
 	Address   *string      `json:"address" doc:"Part before the @ of the mail address at which the room answers invitations; null if it has none" example:"turing"`
+	Facility  *string      `json:"facility_email" doc:"Where faults of the room are mailed; null for the facility_email of its site" example:"facility@example.org"`
 	Active    bool         `json:"active"`
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
@@ -98,6 +99,7 @@ func roomOf(r *meeting.Room) Room {
 		Timezone:  r.Zone,
 		OwnZone:   text(r.Timezone),
 		Address:   text(r.Address),
+		Facility:  text(r.Facility),
 		Active:    r.Active,
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
@@ -163,6 +165,7 @@ type RoomPatch struct {
 	Features Field[[]string]          `json:"features,omitempty" doc:"At most 50 features of up to 50 characters each"`
 	Timezone Field[string]            `json:"timezone,omitempty" doc:"IANA time zone name; null for the site's time zone" example:"Europe/Berlin"`
 	Address  Field[string]            `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; the room answers invitations to it. Null for none" example:"turing"`
+	Facility Field[string]            `json:"facility_email,omitempty" doc:"Where faults of the room are mailed; null for the facility_email of its site" example:"facility@example.org"`
 	Active   Field[bool]              `json:"active,omitempty" doc:"Whether the room takes new meetings"`
 	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
 	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
@@ -216,7 +219,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) booking.RoomFields {
 	approval, policy, checkIn := object(p.Approval), object(p.Policy), object(p.CheckIn)
 	f := booking.RoomFields{
 		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
-		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Active: p.Active.or(true).ptr(),
+		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Active: p.Active.or(true).ptr(),
 
 		ApprovalRequired: approval.Required.ptr(),
 		ApproverIDs:      approval.ApproverIDs.ptr(),

@@ -50,17 +50,7 @@ func (h *handlers) roomPhoto(ctx context.Context, in *photoInput) (*photoOutput,
 	if err != nil {
 		return nil, err
 	}
-	out := &photoOutput{
-		Status: http.StatusOK, ContentType: "image/jpeg", ETag: `"` + version + "-" + in.Size + `"`,
-		CacheControl: "private, no-cache", Policy: "default-src 'none'; sandbox", Body: picture,
-	}
-	if in.Version == version {
-		out.CacheControl = "private, max-age=31536000, immutable"
-	}
-	if knows(in.IfNoneMatch, out.ETag) {
-		out.Status, out.Body = http.StatusNotModified, nil
-	}
-	return out, nil
+	return pictured(picture, "image/jpeg", version, version+"-"+in.Size, in.Version, in.IfNoneMatch), nil
 }
 
 type setPhotoInput struct {

@@ -261,6 +261,6 @@ var (
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
-		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet,
+		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet, "fault_report": amber,
 	}
 )

@@ -163,6 +163,12 @@ func scenarios() []scenario {
 		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
 		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
 		add("handover", notify.Handover, start, func(f *notify.Facts) { *f = notify.Facts{By: by, Organizer: notify.Contact{Name: "Bo Li"}, Count: 12} })
+		add("fault-report", notify.FaultReport, start, func(f *notify.Facts) {
+			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "equipment", Comment: "The projector\nshows no picture"}
+		})
+		add("fault-report-other", notify.FaultReport, start, func(f *notify.Facts) {
+			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "other", Comment: "It smells"}
+		})
 		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5

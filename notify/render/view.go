@@ -45,7 +45,7 @@ type view struct {
 	LastDay    string // last date: Mar 10
 	TimedOut   bool
 	Waits      bool   // about the waiting list
-	Why        string // reason code of a waiting list entry that ended
+	Why        string // reason code of a waiting list entry that ended, or the category of a fault
 	Asked      bool   // the booking needs approval
 	Remaining  string // time until what the reminder is about: 15 minutes; "": none
 	Past       bool   // what the reminder is about has already happened
@@ -123,6 +123,8 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 	switch n.Kind {
 	case notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
 		v.Waits, v.Why, v.Asked = true, f.Reason, f.Decision == "pending"
+	case notify.FaultReport:
+		v.Why = f.Reason
 	case notify.Reminder:
 		v.remind(now)
 	case notify.ApprovalReminder:
@@ -153,7 +155,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -244,7 +246,7 @@ func (v *view) fields() []field {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
-	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits { // the lead explains these
+	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits && v.Kind != string(notify.FaultReport) { // the lead explains these
 		add("reason", lines(v.facts.Reason, maxDescription)...)
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)

@@ -8,7 +8,7 @@ import { clockChoice } from './clockChoice.svelte'
 import { addMonths, daysOf, monthOf, weekOf, type Span } from './span'
 
 /** The views of rooms and their paths. pages/Day.svelte maps them to components. */
-export const views = { day: '/', week: '/week', month: '/month', list: '/list' } as const
+export const views = { day: '/', week: '/week', month: '/month', list: '/list', plan: '/plan' } as const
 export type View = keyof typeof views
 
 /** The most days that are shown side by side. */
@@ -18,6 +18,7 @@ export const mostDays = 7
 const extents: Record<string, { span: (date: string, days: number) => Span; step: (date: string, by: number, days: number) => string }> = {
   day: { span: daysOf, step: (date, by, days) => addDays(date, days * by) },
   list: { span: daysOf, step: addDays },
+  plan: { span: daysOf, step: addDays },
   week: { span: (date) => weekOf(date, firstWeekday()), step: (date, by) => addDays(date, 7 * by) },
   month: { span: monthOf, step: addMonths },
 }
@@ -45,6 +46,10 @@ class Filters {
   text = $derived(this.#query.get('q') ?? '')
   /** The list is grouped by room, not by day. */
   byRoom = $derived(this.#query.get('group') === 'room')
+  /** The chosen floor plan; 0: the first with rooms. */
+  plan = $derived(Number(this.#query.get('plan')) || 0)
+  /** The time of day that the plan shows, as "09:30"; empty: the present. */
+  at = $derived(/^([01]\d|2[0-3]):[0-5]\d$/.exec(this.#query.get('at') ?? '')?.[0] ?? '')
   /** The number of dates side by side: several, where the address says so, and in the week. */
   days = $derived.by(() => {
     if (this.view === 'week') return mostDays

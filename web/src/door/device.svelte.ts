@@ -1,3 +1,4 @@
+import type { Category } from '../faults/faults.svelte'
 import { api, ask, idempotencyKey, Problem, type Door } from '../lib/api/client'
 import { renew } from './offline'
 import { nextChange } from './state'
@@ -227,6 +228,27 @@ class Device {
   }
 
   /** Runs an action at the door once, however often it is sent, and shows the new state. */
+  /** Returns the photo of the room; null: it cannot be loaded now. */
+  async photo(version: string): Promise<ImageBitmap | null> {
+    try {
+      const answer = await fetch(`/api/v1/door/photo?v=${version}`, { headers: this.#auth() })
+      return answer.ok ? await createImageBitmap(await answer.blob()) : null
+    } catch {
+      return null
+    }
+  }
+
+  /** Reports a fault of the room; false: it could not be sent. */
+  async report(category: Category, text: string): Promise<boolean> {
+    const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }
+    try {
+      await ask(api.POST('/door/faults', { headers, signal: AbortSignal.timeout(answerWithin), body: { category, text } }))
+      return true
+    } catch {
+      return false
+    }
+  }
+
   async act(action: Action) {
     const sent = Date.now()
     const headers = { ...this.#auth(), 'Idempotency-Key': idempotencyKey() }

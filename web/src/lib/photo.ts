@@ -14,14 +14,18 @@ export function fitted(width: number, height: number): { width: number; height: 
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
 }
 
-/** Returns a picture as a smaller JPEG if it is large. What the browser cannot read is left for the server to refuse. */
-export async function smaller(file: Blob): Promise<Blob> {
+/** Returns a picture as a smaller JPEG if it is large; with clear as PNG, which keeps what is transparent. What the browser cannot read is left for the server to refuse. */
+export async function smaller(file: Blob, clear = false): Promise<Blob> {
   const bitmap = await createImageBitmap(file).catch(() => null)
   if (!bitmap) return file
   const { width, height } = fitted(bitmap.width, bitmap.height)
   if (width === bitmap.width && height === bitmap.height && file.size <= mostBytes) return file
   const canvas = new OffscreenCanvas(width, height)
   const draw = canvas.getContext('2d')!
+  if (clear) {
+    draw.drawImage(bitmap, 0, 0, width, height)
+    return canvas.convertToBlob({ type: 'image/png' })
+  }
   draw.fillStyle = '#fff'
   draw.fillRect(0, 0, width, height)
   draw.drawImage(bitmap, 0, 0, width, height)

@@ -248,6 +248,47 @@ export interface paths {
         patch: operations["update-blackout"];
         trace?: never;
     };
+    "/branding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get name, message and logo of the organization
+         * @description Needs no sign-in. A message that has ended is left out.
+         */
+        get: operations["get-branding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change name, message or logo of the organization */
+        patch: operations["update-branding"];
+        trace?: never;
+    };
+    "/branding/logo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the logo of the organization
+         * @description Needs no sign-in. With v, the version of the logo, it never changes and may be cached.
+         */
+        get: operations["get-logo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/config": {
         parameters: {
             query?: never;
@@ -373,6 +414,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/door/faults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report a fault of the room */
+        post: operations["door-report-fault"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/door/meetings/{id}/check-in": {
         parameters: {
             query?: never;
@@ -441,6 +499,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/door/photo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the photo of the room */
+        get: operations["get-door-photo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/erasures": {
         parameters: {
             query?: never;
@@ -471,6 +546,108 @@ export interface paths {
          * @description The first event is `ready`. Every change of a meeting that you may see then sends an event, named like the entry in the meeting's history. To resume a lost connection, send `Last-Event-ID`: no event is missed or repeated. If too many events were missed, the first event is `reset`; reload your data then. The server closes streams from time to time to check the caller's rights again; clients must reconnect.
          */
         get: operations["stream-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fault-reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List reported faults of rooms, latest first */
+        get: operations["list-fault-reports"];
+        put?: never;
+        /**
+         * Report a fault of a room
+         * @description It is mailed to the facility_email of the room, or else of its site. A user can report 20 faults an hour.
+         */
+        post: operations["create-fault-report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fault-reports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a fault report */
+        get: operations["get-fault-report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mark a fault as done, or as open
+         * @description For admins and approvers of the room.
+         */
+        patch: operations["update-fault-report"];
+        trace?: never;
+    };
+    "/floor-plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List floor plans by site and floor, with the places of rooms */
+        get: operations["list-floor-plans"];
+        put?: never;
+        /**
+         * Add a floor plan
+         * @description Pixels are drawn anew, at most 2400 pixels wide and high. An SVG is written anew: shapes, texts, gradients and patterns stay; scripts, styles of other files, pictures and addresses do not.
+         */
+        post: operations["create-floor-plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/floor-plans/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a floor plan */
+        get: operations["get-floor-plan"];
+        put?: never;
+        post?: never;
+        /** Delete a floor plan; its rooms stay */
+        delete: operations["delete-floor-plan"];
+        options?: never;
+        head?: never;
+        /** Change a floor plan: its floor, its picture, or where rooms are */
+        patch: operations["update-floor-plan"];
+        trace?: never;
+    };
+    "/floor-plans/{id}/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the picture of a floor plan
+         * @description With v, the version of the picture, it never changes and may be cached.
+         */
+        get: operations["get-floor-plan-picture"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3161,6 +3338,34 @@ export interface components {
             /** Format: password */
             current_password: string;
         };
+        Branding: {
+            /** @description Version of the logo, for v of /branding/logo; null without one */
+            logo: string | null;
+            /** @description Plain text for everyone; null if none */
+            message: string | null;
+            /**
+             * Format: date-time
+             * @description When the message disappears; null if it stays
+             */
+            message_until: string | null;
+            /** @description Name of the organization; null if none */
+            name: string | null;
+            /** Format: int64 */
+            version: number;
+        };
+        BrandingPatch: {
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB; stored at most 480 pixels wide and high */
+            logo?: string | null;
+            /** @description At most 300 characters, one line */
+            message?: string | null;
+            /**
+             * @description RFC 3339, or local in the installation's time zone; null if the message stays
+             * @example 2027-02-10T18:00:00
+             */
+            message_until?: string | null;
+            /** @description At most 60 characters */
+            name?: string | null;
+        };
         Busy: {
             /**
              * Format: int64
@@ -3946,6 +4151,12 @@ export interface components {
              */
             minutes: 15 | 30 | 60;
         };
+        DoorFault: {
+            /** @enum {string} */
+            category: "equipment" | "cleanliness" | "temperature" | "other";
+            /** @description At most 500 characters; required for the category other */
+            text?: string | null;
+        };
         DoorMeeting: {
             /**
              * Format: date-time
@@ -4013,6 +4224,8 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
+            /** @description Version of the photo, for v of /door/photo; null without one */
+            photo: string | null;
             /** @description Effective time zone */
             timezone: string;
         };
@@ -4168,6 +4381,41 @@ export interface components {
             error?: string;
             lease: string;
         };
+        FaultReport: {
+            /** @description User who reported it; only for managers, admins and the reporter */
+            by?: components["schemas"]["NamedRef"];
+            /** @enum {string} */
+            category: "equipment" | "cleanliness" | "temperature" | "other";
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            done_at: string | null;
+            /** Format: int64 */
+            id: number;
+            room: components["schemas"]["NamedRef"];
+            /** @enum {string} */
+            state: "open" | "done";
+            text: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        FaultReportInput: {
+            /** @enum {string} */
+            category: "equipment" | "cleanliness" | "temperature" | "other";
+            /** Format: int64 */
+            room_id: number;
+            /**
+             * @description At most 500 characters; required for the category other
+             * @example The projector shows no picture
+             */
+            text?: string | null;
+        };
+        FaultReportPatch: {
+            /** @enum {string|null} */
+            state?: "open" | "done" | null;
+        };
         Feed: {
             /** Format: date-time */
             created_at: string;
@@ -4200,6 +4448,67 @@ export interface components {
         };
         FinishManyOutputBody: {
             items: components["schemas"]["TopicResult"][];
+        };
+        FloorPlan: {
+            /** Format: date-time */
+            created_at: string;
+            floor: string;
+            /**
+             * Format: int64
+             * @description Height of the picture, in pixels
+             */
+            height: number;
+            /** Format: int64 */
+            id: number;
+            /** @description Version of the picture, for v of its address */
+            picture: string;
+            rooms: components["schemas"]["PlacedRoom"][];
+            /**
+             * Format: int64
+             * @description ID of the site; null for rooms without a site
+             */
+            site_id: number | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+            /**
+             * Format: int64
+             * @description Width of the picture, in pixels
+             */
+            width: number;
+        };
+        FloorPlanInput: {
+            /**
+             * @description At most 50 characters; another for each plan of a site
+             * @example 3
+             */
+            floor?: string | null;
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            image: string | null;
+            /** @description At most 500; replaces all */
+            rooms?: components["schemas"]["PlacedRoom"][] | null;
+            /**
+             * Format: int64
+             * @description ID of the site; null for rooms without a site
+             */
+            site_id?: number | null;
+        };
+        FloorPlanPatch: {
+            /**
+             * @description At most 50 characters; another for each plan of a site
+             * @example 3
+             */
+            floor?: string | null;
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            image?: string | null;
+            /** @description At most 500; replaces all */
+            rooms?: components["schemas"]["PlacedRoom"][] | null;
+            /**
+             * Format: int64
+             * @description ID of the site; null for rooms without a site
+             */
+            site_id?: number | null;
         };
         Grid: {
             /** @description Meetings that occupy or occupied the rooms, sorted by start */
@@ -4682,8 +4991,18 @@ export interface components {
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
+        ListingFaultReport: {
+            items: components["schemas"]["FaultReport"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         ListingFeed: {
             items: components["schemas"]["Feed"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        ListingFloorPlan: {
+            items: components["schemas"]["FloorPlan"][];
             /** @description Cursor of the next page; null on the last page */
             next_cursor: string | null;
         };
@@ -5545,6 +5864,30 @@ export interface components {
             /** Format: int64 */
             took_ms: number;
         };
+        PlacedRoom: {
+            /**
+             * Format: double
+             * @description From 0 to 1 of the picture's height; 0 for a point
+             */
+            height?: number;
+            /** Format: int64 */
+            room_id: number;
+            /**
+             * Format: double
+             * @description From 0 to 1 of the picture's width; 0 for a point
+             */
+            width?: number;
+            /**
+             * Format: double
+             * @description Left edge, or a point, from 0 to 1 of the picture's width
+             */
+            x: number;
+            /**
+             * Format: double
+             * @description Upper edge, or a point, from 0 to 1 of the picture's height
+             */
+            y: number;
+        };
         PlanAnswerBody: {
             /** @description Faults of the file; omitted if it is valid */
             faults: components["schemas"]["ConfigFileFault"][];
@@ -6071,6 +6414,11 @@ export interface components {
             check_in: components["schemas"]["CheckIn"];
             /** Format: date-time */
             created_at: string;
+            /**
+             * @description Where faults of the room are mailed; null for the facility_email of its site
+             * @example facility@example.org
+             */
+            facility_email: string | null;
             features: string[];
             floor: string;
             /** Format: int64 */
@@ -6187,6 +6535,11 @@ export interface components {
             capacity?: number | null;
             /** @description Check-in rules of the room; null for the installation's setting */
             check_in?: components["schemas"]["CheckInPatch"] | null;
+            /**
+             * @description Where faults of the room are mailed; null for the facility_email of its site
+             * @example facility@example.org
+             */
+            facility_email?: string | null;
             /** @description At most 50 features of up to 50 characters each */
             features?: string[] | null;
             /** @description At most 50 characters */
@@ -6218,6 +6571,11 @@ export interface components {
             capacity?: number | null;
             /** @description Check-in rules of the room; null for the installation's setting */
             check_in?: components["schemas"]["CheckInPatch"] | null;
+            /**
+             * @description Where faults of the room are mailed; null for the facility_email of its site
+             * @example facility@example.org
+             */
+            facility_email?: string | null;
             /** @description At most 50 features of up to 50 characters each */
             features?: string[] | null;
             /** @description At most 50 characters */
@@ -6742,6 +7100,11 @@ export interface components {
             address: string | null;
             /** Format: date-time */
             created_at: string;
+            /**
+             * @description Where faults of its rooms are mailed; null if nowhere
+             * @example facility@example.org
+             */
+            facility_email: string | null;
             /** Format: int64 */
             id: number;
             name: string;
@@ -6758,6 +7121,11 @@ export interface components {
              * @example berlin
              */
             address?: string | null;
+            /**
+             * @description Where faults of its rooms are mailed; null for nowhere
+             * @example facility@example.org
+             */
+            facility_email?: string | null;
             /** @description 1 to 200 characters */
             name: string | null;
             /**
@@ -6772,6 +7140,11 @@ export interface components {
              * @example berlin
              */
             address?: string | null;
+            /**
+             * @description Where faults of its rooms are mailed; null for nowhere
+             * @example facility@example.org
+             */
+            facility_email?: string | null;
             /** @description 1 to 200 characters */
             name?: string | null;
             /**
@@ -7969,6 +8342,118 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "get-branding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branding"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-branding": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BrandingPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branding"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-logo": {
+        parameters: {
+            query?: {
+                /** @description Version of the logo, as the branding has it */
+                v?: string;
+            };
+            header?: {
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Security-Policy"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "get-config": {
         parameters: {
             query?: never;
@@ -8319,6 +8804,44 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "door-report-fault": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DoorFault"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "door-check-in": {
         parameters: {
             query?: never;
@@ -8473,6 +8996,52 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "get-door-photo": {
+        parameters: {
+            query?: {
+                /** @description Version of the photo, as the room has it */
+                v?: string;
+            };
+            header?: {
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Security-Policy"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-erasures": {
         parameters: {
             query?: {
@@ -8569,6 +9138,374 @@ export interface operations {
                 content: {
                     "text/event-stream": components["schemas"]["Event"];
                 };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-fault-reports": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+                room_id?: number;
+                state?: "open" | "done";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingFaultReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-fault-report": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FaultReportInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaultReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-fault-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaultReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-fault-report": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FaultReportPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaultReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-floor-plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListingFloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "create-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FloorPlanInput"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-floor-plan": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the resource has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FloorPlanPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FloorPlan"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-floor-plan-picture": {
+        parameters: {
+            query?: {
+                /** @description Version of the picture, as the floor plan has it */
+                v?: string;
+            };
+            header?: {
+                /** @description ETag of the previous response; the response is 304 if nothing has changed */
+                "If-None-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    "Content-Security-Policy"?: string;
+                    "Content-Type"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

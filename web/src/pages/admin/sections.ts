@@ -22,9 +22,11 @@ export const groups: Group[] = [
       { name: 'start', icon: 'check', load: () => import('./start/Start.svelte') },
       { name: 'rooms', icon: 'grid', load: () => import('./Rooms.svelte') },
       { name: 'sites', icon: 'pin', load: () => import('./Sites.svelte') },
+      { name: 'floorPlans', icon: 'pin', load: () => import('./plans/FloorPlans.svelte') },
       { name: 'types', icon: 'list', load: () => import('./Types.svelte') },
       { name: 'customFields', icon: 'text', load: () => import('./CustomFields.svelte') },
       { name: 'blackouts', icon: 'ban', load: () => import('./blackouts/Blackouts.svelte') },
+      { name: 'faults', icon: 'warn', load: () => import('./faults/Faults.svelte') },
       { name: 'people', icon: 'people', load: () => import('./People.svelte') },
       { name: 'groups', icon: 'people', load: () => import('./groups/Groups.svelte') },
       { name: 'imports', icon: 'calendar', load: () => import('./imports/Imports.svelte') },
@@ -54,7 +56,10 @@ export const groups: Group[] = [
   },
   {
     name: 'system',
-    sections: [{ name: 'config', icon: 'gear', load: () => import('./config/Config.svelte') }],
+    sections: [
+      { name: 'branding', icon: 'star', load: () => import('./branding/Branding.svelte') },
+      { name: 'config', icon: 'gear', load: () => import('./config/Config.svelte') },
+    ],
   },
 ]
 

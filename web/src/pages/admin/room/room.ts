@@ -35,6 +35,7 @@ export function formOf(room: Room | null) {
     features: [...(room?.features ?? [])],
     timezone: room?.own_timezone ?? '',
     address: room?.address ?? '',
+    facility_email: room?.facility_email ?? '',
     active: room?.active ?? true,
     approval: {
       required: a?.required ?? false,
@@ -106,6 +107,7 @@ export function bodyOf(f: RoomForm) {
     features: f.features,
     timezone: f.timezone.trim() || null,
     address: f.address.trim() || null,
+    facility_email: f.facility_email.trim() || null,
     active: f.active,
     approval: {
       required: f.approval.required,
@@ -165,7 +167,7 @@ export function fieldOf(at: string): string {
     ['check_in.opens', 'opens'],
     ['check_in.grace', 'grace'],
     ['check_in', 'checkIn'],
-    ...['name', 'floor', 'capacity', 'features', 'timezone', 'address', 'active'].map((n): [string, string] => [n, n]),
+    ...['name', 'floor', 'capacity', 'features', 'timezone', 'address', 'facility_email', 'active'].map((n): [string, string] => [n, n]),
   ]
   return names.find(([start]) => at.startsWith(start))?.[1] ?? ''
 }
@@ -212,6 +214,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   say(t.place, [f.name.trim(), ...place].join(' · '))
   say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(', '))
   if (f.address) say(words.t.room.address, f.address.trim())
+  if (f.facility_email) say(words.t.sites.facility, f.facility_email.trim())
   say(t.state, f.active ? t.active : t.inactive)
   say(t.open, f.always ? t.alwaysOpen : hoursInWords(f.week) || t.neverOpen)
 
