@@ -590,6 +590,15 @@ func TestCalDAV_writes(t *testing.T) {
 			}
 		}
 
+		// A date whose usual time is taken by now is judged at its own, in each of its rooms.
+		put(http.StatusNoContent, "grows.ics", grown("", exclude))
+		bob.Book(t, testenv.Booking(later(1, 4), later(1, 5), []int64{room.ID, hopper.ID}))
+		bob.Book(t, testenv.Booking(later(1, 6), later(1, 7), []int64{room.ID}))
+		put(http.StatusNoContent, "grows.ics", grown(differing(1, 6)))
+		if ms, text := invited("Grows"), get("grows.ics"); len(ms) != 3 || !ms[1].Start.Equal(later(1, 6)) || !slices.Equal(ms[1].RoomIDs, []int64{hopper.ID}) || strings.Count(text, "PARTSTAT=DECLINED") != 1 {
+			t.Errorf("a date at its own time in one of two rooms: %+v %s", ms, text)
+		}
+
 		// The address of a site invites any of its rooms. The event keeps its room, and shows it.
 		var site struct{ ID int64 }
 		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Berlin", "timezone": "UTC", "address": "berlin"}, &site)

@@ -164,12 +164,16 @@ func (e *event) merged() (*itip.Object, error) {
 	whole := *e
 	whole.object = &itip.Object{UID: object.UID, Master: object.Master}
 	dates, err := whole.object.Dates(e.floating(), e.at.AddDate(10, 0, 0))
-	if err != nil || dates.Set == nil {
+	if err != nil {
 		return object, nil // reported later
 	}
 	there := map[string]bool{}
-	for _, d := range dates.Set.Dates(recurrence.AllDates) {
-		there[whole.dateKey(d.Slot.Start)] = true
+	if dates.Set == nil {
+		there[whole.dateKey(dates.Slot.Start)] = true
+	} else {
+		for _, d := range dates.Set.Dates(recurrence.AllDates) {
+			there[whole.dateKey(d.Slot.Start)] = true
+		}
 	}
 	object.Overrides = slices.DeleteFunc(object.Overrides, func(o *itip.Event) bool {
 		return versionOf(o).Compare(versionOf(object.Master)) < 0 && !there[recurrenceID(o)]
