@@ -620,6 +620,14 @@ func TestCalDAV_writes(t *testing.T) {
 				t.Fatalf("any room: %+v, %s", booked, text)
 			}
 		}
+		admin.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/rooms/%d", rooms[1]), with{"features": []string{"Video wall"}}, nil)
+		for i, wall := range []string{"berlin+video-wall", "berlin+piano"} {
+			name := fmt.Sprint("wall-", i)
+			put(http.StatusCreated, name+".ics", eventText(name, name, day(20), day(21), strings.Replace(anyRoom, "berlin@", wall+"@", 1)))
+			if ms := invited(name); i == 0 && (len(ms) != 1 || ms[0].RoomIDs[0] != rooms[1]) || i == 1 && (len(ms) != 0 || !strings.Contains(get(name+".ics"), "PARTSTAT=DECLINED")) {
+				t.Errorf("any room with a feature: %+v", ms)
+			}
+		}
 		kept := invited("any-1")[0].RoomIDs[0]
 		put(http.StatusNoContent, "any-1.ics", eventText("any-1", "any-1", day(7), day(8), anyRoom))
 		if ms := invited("any-1"); len(ms) != 1 || ms[0].RoomIDs[0] != kept || !ms[0].Start.Equal(day(7)) {
@@ -663,6 +671,29 @@ func TestCalDAV_writes(t *testing.T) {
 		if ms, text := invited("Moving"), get("moving.ics"); len(ms) != 3 || !ms[0].Start.Equal(later(0, 13)) || !ms[2].Start.Equal(later(3, 13)) ||
 			strings.Count(text, "PARTSTAT=DECLINED") != 1 || !strings.Contains(text, "RECURRENCE-ID:"+later(2, 13).Format("20060102T150405Z")) {
 			t.Errorf("a series that moves to where a date is taken: %+v %s", ms, text)
+		}
+
+		// A program that mails its invitation, too, is answered with what is booked. Nothing is booked twice.
+		put(http.StatusCreated, "mailed.ics", eventText("mailed", "Mailed", day(22), day(23), "ORGANIZER:mailto:ada@example.org", inRoom))
+		byMail := invite{uid: "mailed", from: "ada@example.org", to: "turing@rooms.example.org", start: day(22)}
+		for _, method := range []string{"REQUEST", "CANCEL"} {
+			byMail.method = method
+			if code := deliver(t, server, byMail.to, byMail.eml()); code != 250 {
+				t.Fatalf("%s: %d", method, code)
+			}
+		}
+		var received []receivedMail
+		eventually(t, time.Now().Add(slack), "both mails are processed", func() bool {
+			received = testenv.All[receivedMail](t, admin, "/mailroom/messages?q=mailed")
+			return len(received) == 2 && received[0].State != "new" && received[1].State != "new"
+		})
+		for _, m := range received {
+			if o := m.Outcome; len(o.MeetingIDs) != 1 || len(o.Answers) > 0 && o.Answers[0].Status != "ACCEPTED" {
+				t.Errorf("mailed: %+v", o)
+			}
+		}
+		if ms := invited("Mailed"); len(ms) != 1 || len(invited("Review")) != 0 {
+			t.Errorf("booked over CalDAV and by mail: %+v", ms)
 		}
 
 		// Only its organizer's calendar can change a meeting that came by mail.

@@ -198,6 +198,19 @@ func TestScheduling_oneDate(t *testing.T) {
 		if diff := cmp.Diff([]string{"reply:a:turing:-", "reply:a:turing:-"}, withdrawn); diff != "" {
 			t.Error(diff)
 		}
+		// The address of a site may name features.
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, booking.RoomFields{Features: &[]string{"Video Conference", "TV"}}); err != nil {
+			t.Fatal(err)
+		}
+		tv := "any+tv+video-conference"
+		if out := r.want("done "+tv+"=ACCEPTED", tv, calendarMessage("REQUEST", "d", 0, 8)); out.Answers[0].RoomID != f.hopper.ID || out.Answers[0].Mail.From != tv+"@rooms.example.org" {
+			t.Errorf("%+v", out.Answers[0])
+		}
+		if out := r.want("done "+tv+"=DECLINED(no_room)", tv, calendarMessage("REQUEST", "e", 0, 8)); out.Answers[0].Text != "No room that is free at this time has: TV, Video Conference." || len(out.Answers[0].Alternatives) > 0 {
+			t.Errorf("%+v", out.Answers[0])
+		}
+		r.want("done any+piano=DECLINED(no_room)", "any+piano", calendarMessage("REQUEST", "f", 0, 10, "RRULE:FREQ=DAILY;COUNT=2"))
+		r.want("done", tv, calendarMessage("CANCEL", "d", 1, 8))
 		r.want("done", "hopper", calendarMessage("CANCEL", "a", 2, 3))
 		r.wantBooked("Review Hopper 4")
 		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 1, 3))

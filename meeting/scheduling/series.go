@@ -93,7 +93,7 @@ func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, 
 	if err != nil || p.siteID == 0 || p.status != Declined {
 		return err
 	}
-	need := finding.Need{Persons: len(*f.Attendees) + 1, SiteID: p.siteID}
+	need := finding.Need{Persons: len(*f.Attendees) + 1, SiteID: p.siteID, Features: p.wants}
 	others, err := e.suggest(ctx, need, dates.Slot, dates.Slot, 10)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, 
 		if slices.ContainsFunc(places, func(o *place) bool { return o.roomID == other.Room.ID }) {
 			continue
 		}
-		*p = place{seat: seat{p.address, other.Room.ID, p.siteID}, room: other.Room}
+		*p = place{seat: seat{p.address, other.Room.ID, p.siteID, p.wants}, room: other.Room}
 		e.roomNames[p.roomID] = p.room.Name
 		if err := e.tryRoom(ctx, f, p, dates, state, same); err != nil || p.status != Declined {
 			return err

@@ -196,7 +196,7 @@ const de: typeof en = {
   },
   sites: {
     address: 'Mailadresse',
-    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts.',
+    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts. Sie darf Ausstattung nennen, etwa berlin+video.',
     clock: 'Ortszeit',
     inherited: (zone) => `Standard: ${zone}`,
     empty: 'Noch keine Standorte',

@@ -196,7 +196,7 @@ const zh: typeof en = {
   },
   sites: {
     address: '邮件地址',
-    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该地点的任意空闲会议室。',
+    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该地点的任意空闲会议室。可指定设备，例如 berlin+video。',
     clock: '当地时间',
     inherited: (zone) => `默认：${zone}`,
     empty: '还没有地点',
