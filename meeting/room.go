@@ -2,7 +2,9 @@ package meeting
 
 import (
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"punctual/meeting/policy"
 )
@@ -92,4 +94,10 @@ func RoomNames(rooms []*Room) []string {
 		out[i] = r.Name
 	}
 	return out
+}
+
+// FeatureTag is how the mail addresses of sites name a feature of rooms: in lower case, with hyphens for all but letters
+// and digits, as in berlin+video-conference.
+func FeatureTag(feature string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(feature), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
 }

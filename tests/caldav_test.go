@@ -590,6 +590,15 @@ func TestCalDAV_writes(t *testing.T) {
 			}
 		}
 
+		// A date whose usual time is taken by now is judged at its own, in each of its rooms.
+		put(http.StatusNoContent, "grows.ics", grown("", exclude))
+		bob.Book(t, testenv.Booking(later(1, 4), later(1, 5), []int64{room.ID, hopper.ID}))
+		bob.Book(t, testenv.Booking(later(1, 6), later(1, 7), []int64{room.ID}))
+		put(http.StatusNoContent, "grows.ics", grown(differing(1, 6)))
+		if ms, text := invited("Grows"), get("grows.ics"); len(ms) != 3 || !ms[1].Start.Equal(later(1, 6)) || !slices.Equal(ms[1].RoomIDs, []int64{hopper.ID}) || strings.Count(text, "PARTSTAT=DECLINED") != 1 {
+			t.Errorf("a date at its own time in one of two rooms: %+v %s", ms, text)
+		}
+
 		// The address of a site invites any of its rooms. The event keeps its room, and shows it.
 		var site struct{ ID int64 }
 		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Berlin", "timezone": "UTC", "address": "berlin"}, &site)
@@ -609,6 +618,14 @@ func TestCalDAV_writes(t *testing.T) {
 			}
 			if len(booked) != 1 || len(booked[0].Attendees) != 0 || !strings.Contains(text, "LOCATION:"+booked[0].Rooms[0].Name) || strings.Contains(text, "berlin@") {
 				t.Fatalf("any room: %+v, %s", booked, text)
+			}
+		}
+		admin.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/rooms/%d", rooms[1]), with{"features": []string{"Video wall"}}, nil)
+		for i, wall := range []string{"berlin+video-wall", "berlin+piano"} {
+			name := fmt.Sprint("wall-", i)
+			put(http.StatusCreated, name+".ics", eventText(name, name, day(20), day(21), strings.Replace(anyRoom, "berlin@", wall+"@", 1)))
+			if ms := invited(name); i == 0 && (len(ms) != 1 || ms[0].RoomIDs[0] != rooms[1]) || i == 1 && (len(ms) != 0 || !strings.Contains(get(name+".ics"), "PARTSTAT=DECLINED")) {
+				t.Errorf("any room with a feature: %+v", ms)
 			}
 		}
 		kept := invited("any-1")[0].RoomIDs[0]
@@ -654,6 +671,29 @@ func TestCalDAV_writes(t *testing.T) {
 		if ms, text := invited("Moving"), get("moving.ics"); len(ms) != 3 || !ms[0].Start.Equal(later(0, 13)) || !ms[2].Start.Equal(later(3, 13)) ||
 			strings.Count(text, "PARTSTAT=DECLINED") != 1 || !strings.Contains(text, "RECURRENCE-ID:"+later(2, 13).Format("20060102T150405Z")) {
 			t.Errorf("a series that moves to where a date is taken: %+v %s", ms, text)
+		}
+
+		// A program that mails its invitation, too, is answered with what is booked. Nothing is booked twice.
+		put(http.StatusCreated, "mailed.ics", eventText("mailed", "Mailed", day(22), day(23), "ORGANIZER:mailto:ada@example.org", inRoom))
+		byMail := invite{uid: "mailed", from: "ada@example.org", to: "turing@rooms.example.org", start: day(22)}
+		for _, method := range []string{"REQUEST", "CANCEL"} {
+			byMail.method = method
+			if code := deliver(t, server, byMail.to, byMail.eml()); code != 250 {
+				t.Fatalf("%s: %d", method, code)
+			}
+		}
+		var received []receivedMail
+		eventually(t, time.Now().Add(slack), "both mails are processed", func() bool {
+			received = testenv.All[receivedMail](t, admin, "/mailroom/messages?q=mailed")
+			return len(received) == 2 && received[0].State != "new" && received[1].State != "new"
+		})
+		for _, m := range received {
+			if o := m.Outcome; len(o.MeetingIDs) != 1 || len(o.Answers) > 0 && o.Answers[0].Status != "ACCEPTED" {
+				t.Errorf("mailed: %+v", o)
+			}
+		}
+		if ms := invited("Mailed"); len(ms) != 1 || len(invited("Review")) != 0 {
+			t.Errorf("booked over CalDAV and by mail: %+v", ms)
 		}
 
 		// Only its organizer's calendar can change a meeting that came by mail.

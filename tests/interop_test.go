@@ -461,7 +461,7 @@ service lmtp {
   domain: rooms.example.org
   listen: ""
   imap: { host: 127.0.0.1, port: %d, username: rooms, password: secret, poll: 1h }
-  trust: { authserv_ids: [mx.example.org] }
+  trust: { authserv_ids: [mx.example.org], unauthenticated: confirm }
 log: { level: info }
 `, port)})
 	admin := server.Admin(t)
@@ -480,6 +480,26 @@ log: { level: info }
 		if e := got.Events[0]; got.Method != "REPLY" || e.UID != readCalendar(t, ics).Events[0].UID || e.Attendees[turing] != "ACCEPTED" {
 			t.Errorf("%s: %+v", program, got)
 		}
+	}
+
+	// Senders whom nothing proves are asked here, too, but not those of reports about other mails.
+	for _, from := range []string{"<>", "zoe@example.org"} {
+		file := filepath.Join(t.TempDir(), "mail.eml")
+		write(t, file, invite{uid: "unproven" + from, from: "zoe@example.org", to: turing, start: nextMonday(), proven: "none"}.eml())
+		foreign(t, "", "swaks", "--socket", in("run/lmtp"), "--protocol", "LMTP", "--from", from, "--to", "rooms@example.org", "--data", "@"+file, "--silent", "2")
+	}
+	eventually(t, time.Now().Add(slack), "the sender is asked", func() bool { return len(sink.Where("zoe@example.org", "reply")) > 0 })
+	if asked := sink.Where("zoe@example.org", "reply"); len(asked) != 1 || !strings.Contains(asked[0].Part("text/plain"), "/confirm-invitation?token=") {
+		t.Errorf("asked %d times: %s", len(asked), asked[0].Part("text/plain"))
+	}
+	var refused []receivedMail
+	for _, m := range testenv.All[receivedMail](t, admin, "/mailroom/messages") {
+		if m.Verdict == "loop" {
+			refused = append(refused, m)
+		}
+	}
+	if len(refused) != 1 {
+		t.Errorf("refused as reports: %+v", refused)
 	}
 
 	ca, err := os.ReadFile(in("cert.pem"))
@@ -504,7 +524,7 @@ log: { level: info }
 		}
 		return *status.NumMessages
 	}
-	eventually(t, time.Now().Add(slack), "all mails are in Done", func() bool { return count("INBOX") == 0 && count("Done") == uint32(len(programs)) })
+	eventually(t, time.Now().Add(slack), "all mails are in Done", func() bool { return count("INBOX") == 0 && count("Done") == uint32(len(programs)+2) })
 }
 
 // TestInterop_caldav: programs find the calendars from the address of the server alone, book rooms, read the

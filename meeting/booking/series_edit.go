@@ -91,11 +91,12 @@ func (s *Service) CancelSeries(ctx context.Context, by meeting.Actor, id int64, 
 
 // AddDate books a date of the series' rule that was skipped, canceled or excluded.
 func (s *Service) AddDate(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, originalStart *clock.Time, onConflict meeting.OnConflict) (*meeting.Meeting, error) {
-	return s.AddDateIn(ctx, by, id, ifMatch, originalStart, nil, onConflict)
+	return s.AddDateLike(ctx, by, id, ifMatch, originalStart, Fields{}, onConflict)
 }
 
-// AddDateIn is [Service.AddDate] in these rooms; nil: in those of the series.
-func (s *Service) AddDateIn(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, originalStart *clock.Time, rooms []int64, onConflict meeting.OnConflict) (*meeting.Meeting, error) {
+// AddDateLike is [Service.AddDate] with fields of its own, such as another time or other rooms. Fields that are nil are
+// those of the series.
+func (s *Service) AddDateLike(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, originalStart *clock.Time, own Fields, onConflict meeting.OnConflict) (*meeting.Meeting, error) {
 	f := SeriesFields{OnConflict: onConflict}
 	var found fault.List
 	if f.conflicts(&found); originalStart == nil {
@@ -116,7 +117,7 @@ func (s *Service) AddDateIn(ctx context.Context, by meeting.Actor, id int64, ifM
 		if e.before.Foreign != "" && !by.Calendar {
 			return nil, nil, &meeting.ForeignError{Kind: e.before.Foreign}
 		}
-		c, dates, err := e.add(ctx, *originalStart, rooms)
+		c, dates, err := e.add(ctx, *originalStart, own)
 		if err == nil {
 			c.MakeUndoable(by, e.conf.Undo, e.at)
 		}
@@ -166,7 +167,7 @@ func (e *revision) cancel(reason string) (*meeting.SeriesChange, []*plannedDate,
 }
 
 // add books the meeting of a date.
-func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (*meeting.SeriesChange, []*plannedDate, error) {
+func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meeting.SeriesChange, []*plannedDate, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
 		return nil, nil, e.unknownZone(e.before.Timezone)
 	}
@@ -187,8 +188,9 @@ func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (
 		}
 	}
 	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
-	if inRooms == nil {
-		inRooms = series.RoomIDs
+	inRooms := series.RoomIDs
+	if own.RoomIDs != nil {
+		inRooms = *own.RoomIDs
 	}
 	rooms, err := e.rooms(ctx, inRooms)
 	if err == nil {
@@ -205,6 +207,9 @@ func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (
 		return nil, nil, err
 	}
 	w := &plannedDate{date: d, terms: series.Terms(d, rooms, kind, e.conf.Reminders), room: true}
+	if err := e.differ(ctx, series, w, own); err != nil {
+		return nil, nil, err
+	}
 	e.dates = []*plannedDate{w}
 	if err := e.validate(ctx, e.dates); err != nil {
 		return nil, nil, err
@@ -223,4 +228,21 @@ func (e *revision) add(ctx context.Context, start clock.Time, inRooms []int64) (
 		}, meeting.InvitationRecipients(series.Organizer, series.Attendees), e.by, e.at)
 	}
 	return e.change, e.dates, nil
+}
+
+// differ gives a new date what is its own.
+func (e *revision) differ(ctx context.Context, series *meeting.Series, w *plannedDate, own Fields) error {
+	base := series.Sample()
+	base.Slot = w.date.Slot
+	own.RoomIDs, own.Reminders = nil, nil
+	known, err := e.lookUp(ctx, &own, base)
+	if err != nil {
+		return err
+	}
+	t, err := own.terms(base, known)
+	if err != nil {
+		return err
+	}
+	w.terms.Title, w.terms.Description, w.terms.Slot, w.terms.Attendees, w.terms.Visibility = t.Title, t.Description, t.Slot, t.Attendees, t.Visibility
+	return nil
 }

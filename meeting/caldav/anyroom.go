@@ -3,6 +3,7 @@ package caldav
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
@@ -38,7 +39,7 @@ func (u *upload) chooseRooms(target Member) error {
 	}
 	taken := slices.Clone(u.rooms)
 	for _, address := range addresses {
-		id, err := u.anyRoom(u.sites[address], held, taken)
+		id, err := u.anyRoom(address, held, taken)
 		if err != nil {
 			return err
 		}
@@ -49,8 +50,9 @@ func (u *upload) chooseRooms(target Member) error {
 	return nil
 }
 
-// anyRoom returns a room of a site that is not among the taken ones.
-func (u *upload) anyRoom(site int64, held []*meeting.Room, taken []int64) (int64, error) {
+// anyRoom returns a room for the address of a site that is not among the taken ones.
+func (u *upload) anyRoom(address string, held []*meeting.Room, taken []int64) (int64, error) {
+	site := u.sites[address]
 	for _, room := range held {
 		if room.SiteID == site && !slices.Contains(taken, room.ID) {
 			return room.ID, nil
@@ -60,7 +62,12 @@ func (u *upload) anyRoom(site int64, held []*meeting.Room, taken []int64) (int64
 	if err != nil {
 		return 0, err
 	}
-	need := finding.Need{Persons: len(*u.fields(u.object.Head()).Attendees) + 1, SiteID: site}
+	local, _, _ := strings.Cut(address, "@")
+	features, err := u.Store.FeaturesAsked(u.ctx(), site, local)
+	if err != nil {
+		return 0, err
+	}
+	need := finding.Need{Persons: len(*u.fields(u.object.Head()).Attendees) + 1, SiteID: site, Features: features}
 	found, err := u.Suggest(u.ctx(), u.by, need, dates.Slot.Duration(), clock.Slot{Start: dates.Slot.Start, End: dates.Slot.End}, len(taken)+1)
 	if err != nil {
 		if _, refused := refusal(err); refused { // such as a time in the past
@@ -86,7 +93,7 @@ func (u *upload) insteadOf(id int64, invited []int64) ([]int64, error) {
 			continue
 		}
 		u.tried = append(u.tried, id)
-		other, err := u.anyRoom(u.sites[address], nil, slices.Concat(u.tried, invited))
+		other, err := u.anyRoom(address, nil, slices.Concat(u.tried, invited))
 		if err != nil || other == noRoom {
 			return nil, err
 		}

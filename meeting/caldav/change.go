@@ -352,22 +352,26 @@ func (u *upload) changeExcluded(id int64, was, now *itip.Event) error {
 		if hasDate(now.ExDates, at) || !at.After(u.Now()) || overrideAt(u.object, at) != nil {
 			continue
 		}
-		if m, declined, err := u.addDate(id, at); err != nil {
+		if added, declined, err := u.addDate(id, at, u.roomsOf(now), booking.Fields{}); err != nil {
 			return err
-		} else if m == nil && declined {
+		} else if !added && len(declined) > 0 {
 			u.declineDate(at, now.End.In(time.UTC).Sub(now.Start.In(time.UTC)))
 		}
 	}
 	return nil
 }
 
-// addDate books a date of the rule that was left out. No meeting: its rooms declined, or the rule does not have it.
-func (u *upload) addDate(id int64, at time.Time) (m *meeting.Meeting, declined bool, err error) {
-	m, err = u.Meetings.AddDate(u.ctx(), u.by, id, nil, new(clock.At(at)), meeting.FailOnConflict)
+// addDate books a date of the rule that was left out, with fields of its own, in those of the rooms that can be booked.
+// It is not added if all rooms decline, or if the rule does not have it.
+func (u *upload) addDate(id int64, at time.Time, rooms []int64, own booking.Fields) (added bool, declined []int64, err error) {
+	declined, err = u.inRooms(nil, rooms, true, &own, func() error {
+		_, err := u.Meetings.AddDateLike(u.ctx(), u.by, id, nil, new(clock.At(at)), own, meeting.FailOnConflict)
+		return err
+	})
 	if _, refused := refusal(err); refused {
-		return nil, len(refusedRooms(err)) > 0, nil
+		return false, declined, nil
 	}
-	return m, false, err
+	return err == nil, declined, err
 }
 
 func hasDate(all []itip.Time, at time.Time) bool {
@@ -476,14 +480,13 @@ func (u *upload) changeDate(id int64, m *meeting.Meeting, before, o *itip.Event)
 				return nil
 			}
 		}
-		declined := false
-		if m, declined, err = u.addDate(id, begins); m == nil {
-			if declined {
-				u.decline(o, u.roomsOf(o))
-			}
-			return err
+		usual := at(u.object.Master, clock.Slot{Start: begins, End: begins.Add(u.object.Master.End.In(time.UTC).Sub(u.object.Master.Start.In(time.UTC)))})
+		own, _ := u.differing(usual, o) // it is judged at its own time
+		_, declined, err := u.addDate(id, begins, u.roomsOf(o), own)
+		if len(declined) > 0 {
+			u.decline(o, declined)
 		}
-		before = nil
+		return err
 	}
 	if before == nil { // it was like the others
 		before = at(u.object.Master, m.Slot)

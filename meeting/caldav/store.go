@@ -113,4 +113,6 @@ type Store interface {
 	// ByAddress returns the room or the site with a mail address, given as its local part in lower
 	// case. Both are 0 if there is none.
 	ByAddress(ctx context.Context, local string) (roomID, siteID int64, err error)
+	// FeaturesAsked returns the features that an address of a site asks for.
+	FeaturesAsked(ctx context.Context, siteID int64, local string) ([]string, error)
 }

@@ -309,3 +309,15 @@ func (s *Store) SaveReply(ctx context.Context, r scheduling.Replied) error {
 	}
 	return nil
 }
+
+// OverCalDAV implements [scheduling.Store].
+func (s *Store) OverCalDAV(ctx context.Context, uid string, userID int64) (meeting.ID, int64, error) {
+	rows, err := gorm.G[davObjectRow](s.db).Omit("ics").Where("user_id = ? AND uid = ? AND (meeting_id IS NOT NULL OR series_id IS NOT NULL)", userID, uid).Limit(1).Find(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("event over CalDAV: %w", err)
+	}
+	if len(rows) == 0 {
+		return 0, 0, nil
+	}
+	return orZero(rows[0].MeetingID), orZero(rows[0].SeriesID), nil
+}

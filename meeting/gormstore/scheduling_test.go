@@ -198,6 +198,19 @@ func TestScheduling_oneDate(t *testing.T) {
 		if diff := cmp.Diff([]string{"reply:a:turing:-", "reply:a:turing:-"}, withdrawn); diff != "" {
 			t.Error(diff)
 		}
+		// The address of a site may name features.
+		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, booking.RoomFields{Features: &[]string{"Video Conference", "TV"}}); err != nil {
+			t.Fatal(err)
+		}
+		tv := "any+tv+video-conference"
+		if out := r.want("done "+tv+"=ACCEPTED", tv, calendarMessage("REQUEST", "d", 0, 8)); out.Answers[0].RoomID != f.hopper.ID || out.Answers[0].Mail.From != tv+"@rooms.example.org" {
+			t.Errorf("%+v", out.Answers[0])
+		}
+		if out := r.want("done "+tv+"=DECLINED(no_room)", tv, calendarMessage("REQUEST", "e", 0, 8)); out.Answers[0].Text != "No room that is free at this time has: TV, Video Conference." || len(out.Answers[0].Alternatives) > 0 {
+			t.Errorf("%+v", out.Answers[0])
+		}
+		r.want("done any+piano=DECLINED(no_room)", "any+piano", calendarMessage("REQUEST", "f", 0, 10, "RRULE:FREQ=DAILY;COUNT=2"))
+		r.want("done", tv, calendarMessage("CANCEL", "d", 1, 8))
 		r.want("done", "hopper", calendarMessage("CANCEL", "a", 2, 3))
 		r.wantBooked("Review Hopper 4")
 		r.want("outdated", "turing", calendarMessage("REQUEST", "a", 1, 3))
@@ -405,6 +418,89 @@ func TestScheduling_series(t *testing.T) {
 		r.want("done turing/20270211T100000Z=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 28, second))
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "d", 0, 2, daily))
 		r.wantBooked("Review Turing 2, Review Turing 28, Review Turing 50, Review Turing 74, Review Turing 195, Review Turing 363")
+	})
+}
+
+// withDate adds the event of another message to a message.
+func withDate(message, date string) string {
+	_, event, _ := strings.Cut(date, "METHOD:REQUEST\r\n")
+	return strings.Replace(message, "END:VCALENDAR\r\n", event, 1)
+}
+
+// A series that gets another rule keeps the meetings of the dates that stay, and nobody is told that the organizer's own
+// change took a room away. Nobody else can book the room while it changes.
+func TestScheduling_patternChanges(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		r.settings.Percent, r.settings.Count = 50, 2
+		ids := func(uid string) map[float64]meeting.ID { // by hours after now
+			t.Helper()
+			known, err := f.store.KnownEvent(f.Context(), uid, "anna@example.org")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[float64]meeting.ID{}
+			ms, _, err := r.meetings.Meetings(f.Context(), r.admin, meeting.MeetingQuery{Statuses: []meeting.Status{meeting.Confirmed}}, meeting.Page{Limit: 100})
+			for _, m := range ms {
+				if m.ID == known.MeetingID || m.SeriesID != 0 && m.SeriesID == known.SeriesID {
+					found[m.Slot.Start.Sub(now).Hours()] = m.ID
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		daily := func(n int) string { return fmt.Sprint("RRULE:FREQ=DAILY;COUNT=", n) }
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2, daily(4)))
+		was := ids("a")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 1, 2, daily(6)))
+		now6 := ids("a")
+		for at, id := range was {
+			if now6[at] != id {
+				t.Errorf("longer: the date at %g is meeting %d, and was %d", at, now6[at], id)
+			}
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 3, daily(6)))
+		moved := ids("a")
+		for at, id := range now6 {
+			if moved[at+1] != id {
+				t.Errorf("later: the date at %g is meeting %d, and was %d", at+1, moved[at+1], id)
+			}
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 3, 3, daily(2), "EXDATE:20270211T110000Z"))
+		r.wantBooked("Review Turing 3")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 4, 3, daily(3)))
+		r.wantBooked("Review Turing 3, Review Turing 27, Review Turing 51")
+		r.wantAnswers("a", "turing=ACCEPTED")
+
+		// At the new time one date is taken. It declines, and its former time is free.
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 29))
+		r.want("done turing=ACCEPTED turing/20270211T130000Z=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "a", 5, 5, daily(3)))
+		r.wantBooked("Review Turing 5, Review Turing 29, Review Turing 53")
+		if ids("a")[5] != moved[3] || len(ids("b")) != 1 {
+			t.Errorf("%v, and %v", ids("a"), ids("b"))
+		}
+		// A date that has its own time is judged by that.
+		r.want("done turing=ACCEPTED turing/20270211T130000Z=ACCEPTED", "turing", withDate(calendarMessage("REQUEST", "a", 6, 5, daily(4)), calendarMessage("REQUEST", "a", 6, 31, "RECURRENCE-ID:20270211T130000Z")))
+		r.wantBooked("Review Turing 5, Review Turing 29, Review Turing 31, Review Turing 53, Review Turing 77")
+
+		// Dates that are over do not matter, but one that was moved out of the past does. A series that becomes a single
+		// event, and the other way round, says no more than that it is accepted.
+		r.at = now.Add(30 * time.Hour)
+		was = ids("a")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 7, 5, daily(6)))
+		if got := ids("a"); got[31] != was[31] || got[53] != was[53] || got[77] != was[77] || got[125] == 0 {
+			t.Errorf("%v, and before %v", got, was)
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 8, 53))
+		r.wantBooked("Review Turing 53")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 9, 53, daily(2)))
+		r.wantBooked("Review Turing 53, Review Turing 77")
+		r.settle()
+		if got := r.answers("a"); strings.Contains(got, "cancelled") {
+			t.Error(got)
+		}
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 // With trust.unauthenticated: confirm, the address in From is mailed a link if nothing proves that an invitation comes
 // from there. It goes to strangers, too, whose address was forged. So it is sent only for a single person's invitation
-// that a mail server delivered from somebody, not for what failed DMARC, and as often as limits.per_sender allows.
+// that a mail server delivered from somebody (in a mailbox, that is Return-Path), not for what failed DMARC, and as often as limits.per_sender allows.
 
 // ConfirmWithin is how long a sender can confirm an invitation.
 const ConfirmWithin = 72 * time.Hour
@@ -22,7 +22,7 @@ func (s *Service) asks(e Envelope, j *Judged) bool {
 	if _, ours := s.local(l.From); ours || !s.Settings().Trust.Confirm || j.Verdict != Unauthenticated || j.Reason == failedDMARC {
 		return false
 	}
-	return e.Sender != "" && l.Automatic == "" && !l.Bulk && fault.IsEmail(l.From) && !responds(j.Calendar.Method) && organizes(l.From, j.Calendar)
+	return e.sender(l) != "" && l.Automatic == "" && !l.Bulk && fault.IsEmail(l.From) && !responds(j.Calendar.Method) && organizes(l.From, j.Calendar)
 }
 
 // ask asks the sender of a mail to confirm it. The mail waits in quarantine.

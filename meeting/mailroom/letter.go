@@ -29,6 +29,7 @@ type Limits struct {
 // Letter is what matters of a mail.
 type Letter struct {
 	From      string   // address in lower case; empty: none, or several
+	Returned  string   // the topmost Return-Path: an address in lower case, or <> of a report about another mail; empty: none
 	To        []string // addresses to which it was delivered, and those in To and Cc; in lower case, at most 100
 	MessageID string   // with brackets
 	Subject   string   // decoded
@@ -89,6 +90,11 @@ func (l *Letter) readHeader(h *message.Header) {
 		for _, a := range list[:min(len(list), maxAddressed-len(l.To))] {
 			l.To = append(l.To, shown(strings.ToLower(a.Address)))
 		}
+	}
+	if path := strings.TrimSpace(h.Get("Return-Path")); path == "<>" {
+		l.Returned = path
+	} else {
+		l.Returned = shown(strings.ToLower(strings.Trim(path, "<>")))
 	}
 	l.MessageID = shown(h.Get("Message-Id"))
 	if subject, err := m.Subject(); err == nil {

@@ -96,6 +96,11 @@ func TestReadLetter(t *testing.T) {
 	if err != nil || !l.Winmail || l.Calendar != nil {
 		t.Errorf("winmail.dat: %+v, %v", l, err)
 	}
+	for path, want := range map[string]string{"<>": "<>", " <Ada@Example.org>": "ada@example.org", "": ""} {
+		if l, err := ReadLetter([]byte("Return-Path: "+path+"\r\nReturn-Path: <eve@example.org>\r\n\r\n"), testLimits); err != nil || l.Returned != want {
+			t.Errorf("Return-Path %q: %q, %v", path, l.Returned, err)
+		}
+	}
 	l, err = ReadLetter([]byte("From: a@example.org\r\nFrom: b@example.org\r\nAuto-Submitted: auto-replied (vacation); x=y\r\nPrecedence: Bulk\r\nAuthentication-Results: one\r\nAuthentication-Results: two\r\n\r\n"), testLimits)
 	if err != nil || l.From != "" || l.Automatic != "auto-replied" || !l.Bulk || fmt.Sprint(l.Results) != "[one two]" {
 		t.Errorf("header: %+v, %v", l, err)

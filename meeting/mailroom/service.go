@@ -110,6 +110,15 @@ type Envelope struct {
 	Recipients []string // known addresses
 }
 
+// sender returns the address in lower case that the mail comes from on its way; empty: none. Mailboxes keep it in
+// Return-Path.
+func (e Envelope) sender(l *Letter) string {
+	if e.Source == IMAP {
+		return strings.Trim(l.Returned, "<>")
+	}
+	return shown(strings.ToLower(e.Sender))
+}
+
 // Receive stores a mail for each recipient, with the verdict on it. Once it returns nil the mail is not
 // lost. A mail that was received before is not stored again. [ErrNoResponse] refuses a mail for good; any
 // other error means that the database failed. It returns the mails that were stored.
@@ -209,7 +218,7 @@ type Judged struct {
 
 func (j *Judged) mail(e Envelope, raw []byte) Mail {
 	m := Mail{
-		Source: e.Source, Sender: shown(strings.ToLower(e.Sender)), From: j.Letter.From, Subject: j.Letter.Subject, MessageID: j.Letter.MessageID,
+		Source: e.Source, Sender: e.sender(j.Letter), From: j.Letter.From, Subject: j.Letter.Subject, MessageID: j.Letter.MessageID,
 		Digest: digest(raw), Verdict: j.Verdict, Reason: shown(j.Reason), Raw: raw, Size: int64(len(raw)),
 	}
 	if j.Calendar != nil {
@@ -282,7 +291,7 @@ func loops(e Envelope, l *Letter, c *itip.Calendar) string {
 	switch {
 	case c != nil && responds(c.Method):
 		return ""
-	case e.Sender == "" && e.Source == LMTP:
+	case e.Sender == "" && e.Source == LMTP, e.Source == IMAP && l.Returned == "<>":
 		return "has no envelope sender, so it is a report about another mail"
 	case l.Automatic == "auto-replied":
 		return "is an automatic reply"

@@ -111,8 +111,9 @@ type asked struct{ date, address string }
 // seat is an invited address.
 type seat struct {
 	address string
-	roomID  int64 // that it stands for; 0: none yet
-	siteID  int64 // of an address that stands for any room of a site; else 0
+	roomID  int64    // that it stands for; 0: none yet
+	siteID  int64    // of an address that stands for any room of a site; else 0
+	wants   []string // features, of an address that stands for any room
 }
 
 func (e *event) process(ctx context.Context) (State, error) {
@@ -143,6 +144,9 @@ func (e *event) process(ctx context.Context) (State, error) {
 	}
 	e.person = found[e.organizer]
 	e.words = wordsFor(e.person.Locale)
+	if state, repeats, err := e.repeatsCalDAV(ctx, seats); err != nil || repeats {
+		return state, err
+	}
 	components := e.message.Calendar.Components(e.message.ICS, e.object.UID)
 	var current []itip.Component
 	state := Outdated
@@ -189,15 +193,24 @@ func (e *event) addressed(ctx context.Context) ([]seat, error) {
 		if !ok || slices.ContainsFunc(seats, func(s seat) bool { return s.address == local }) {
 			continue
 		}
-		roomID, siteID, err := e.Store.ByAddress(ctx, local)
+		s, err := e.seat(ctx, local)
 		if err != nil {
 			return nil, err
 		}
-		if roomID != 0 || siteID != 0 {
-			seats = append(seats, seat{local, roomID, siteID})
+		if s.roomID != 0 || s.siteID != 0 {
+			seats = append(seats, s)
 		}
 	}
 	return seats, nil
+}
+
+// seat returns the seat of an address; without room and site if nothing has it.
+func (e *event) seat(ctx context.Context, address string) (s seat, err error) {
+	s.address = address
+	if s.roomID, s.siteID, err = e.Store.ByAddress(ctx, address); err == nil && s.siteID != 0 {
+		s.wants, err = e.Store.FeaturesAsked(ctx, s.siteID, address)
+	}
+	return s, err
 }
 
 func (e *event) local(email string) (string, bool) { return e.conf.local(email) }

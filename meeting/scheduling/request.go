@@ -164,12 +164,16 @@ func (e *event) merged() (*itip.Object, error) {
 	whole := *e
 	whole.object = &itip.Object{UID: object.UID, Master: object.Master}
 	dates, err := whole.object.Dates(e.floating(), e.at.AddDate(10, 0, 0))
-	if err != nil || dates.Set == nil {
+	if err != nil {
 		return object, nil // reported later
 	}
 	there := map[string]bool{}
-	for _, d := range dates.Set.Dates(recurrence.AllDates) {
-		there[whole.dateKey(d.Slot.Start)] = true
+	if dates.Set == nil {
+		there[whole.dateKey(dates.Slot.Start)] = true
+	} else {
+		for _, d := range dates.Set.Dates(recurrence.AllDates) {
+			there[whole.dateKey(d.Slot.Start)] = true
+		}
 	}
 	object.Overrides = slices.DeleteFunc(object.Overrides, func(o *itip.Event) bool {
 		return versionOf(o).Compare(versionOf(object.Master)) < 0 && !there[recurrenceID(o)]
@@ -188,11 +192,11 @@ func (e *event) places(ctx context.Context, seats []seat) ([]*place, error) {
 		if at := slices.IndexFunc(seats, func(s seat) bool { return s.address == t.Address }); at >= 0 {
 			p.seat = seats[at]
 		} else {
-			roomID, siteID, err := e.Store.ByAddress(ctx, t.Address)
-			if err != nil {
+			var err error
+			if p.seat, err = e.seat(ctx, t.Address); err != nil {
 				return nil, err
 			}
-			if p.seat = (seat{t.Address, roomID, siteID}); roomID == 0 && siteID == 0 {
+			if p.roomID == 0 && p.siteID == 0 {
 				continue
 			}
 		}
@@ -284,7 +288,7 @@ func (e *event) chooseRoom(ctx context.Context, object *itip.Object, p *place, p
 	if e.person.UserID == 0 {
 		return nil
 	}
-	need := finding.Need{Persons: e.persons(object.Head()), SiteID: p.siteID}
+	need := finding.Need{Persons: e.persons(object.Head()), SiteID: p.siteID, Features: p.wants}
 	found, err := e.suggest(ctx, need, dates.Slot, dates.Slot, 10)
 	if err != nil {
 		return err
@@ -296,8 +300,16 @@ func (e *event) chooseRoom(ctx context.Context, object *itip.Object, p *place, p
 			return nil
 		}
 	}
-	p.decline("no_room", e.words.noRoom)
+	p.decline("no_room", e.noRoom(p))
 	return nil
+}
+
+// noRoom says that no room fits a place that stands for any of them.
+func (e *event) noRoom(p *place) string {
+	if len(p.wants) > 0 {
+		return fmt.Sprintf(e.words.noRoomWith, strings.Join(p.wants, ", "))
+	}
+	return e.words.noRoom
 }
 
 // suggest returns bookable times and rooms; none for a time that cannot be searched.
@@ -460,7 +472,7 @@ func (e *event) refused(ctx context.Context, err error, f booking.Fields, head *
 		}
 	}
 	for _, p := range declined {
-		need := finding.Need{Persons: e.persons(head), SiteID: cmp.Or(p.siteID, p.room.SiteID)}
+		need := finding.Need{Persons: e.persons(head), SiteID: cmp.Or(p.siteID, p.room.SiteID), Features: p.wants}
 		if p.siteID != 0 && !over {
 			again, err := e.suggest(ctx, need, slot, slot, 10)
 			if err != nil {
@@ -470,7 +482,7 @@ func (e *event) refused(ctx context.Context, err error, f booking.Fields, head *
 				p.roomID, p.room, p.status, p.lines = again[at].Room.ID, again[at].Room, "", nil
 				continue
 			}
-			p.lines = append(p.lines, e.words.noRoom)
+			p.lines = append(p.lines, e.noRoom(p))
 		}
 		if p.others, err = e.suggest(ctx, need, slot, clock.Slot{Start: clock.Later(slot.Start, e.at), End: clock.Later(slot.Start, e.at).AddDate(0, 0, 7)}, 3); err != nil {
 			return err

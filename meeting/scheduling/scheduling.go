@@ -139,10 +139,15 @@ type Record struct {
 type Store interface {
 	// ByAddress returns the room or the site with a mail address; both are 0 if there is none.
 	ByAddress(ctx context.Context, address string) (roomID, siteID int64, err error)
+	// FeaturesAsked returns the features that an address of a site asks for.
+	FeaturesAsked(ctx context.Context, siteID int64, address string) ([]string, error)
 	// Exclusively runs fn while no other process does so for the same UID.
 	Exclusively(ctx context.Context, uid string, fn func(context.Context) error) error
 	// KnownEvent returns what is known of an event; without an ID if it was never seen.
 	KnownEvent(ctx context.Context, uid, organizer string) (*Known, error)
+	// OverCalDAV returns the meeting or series that a user's calendar program has booked over CalDAV for the event with a
+	// UID; both are 0 if there is none.
+	OverCalDAV(ctx context.Context, uid string, userID int64) (id meeting.ID, seriesID int64, err error)
 	// EventOf returns the UID and organizer of the event that a meeting comes from, empty if there is none.
 	EventOf(ctx context.Context, id meeting.ID) (uid, organizer string, err error)
 	// SaveRecord saves what a message changed, and returns the notices with their IDs.

@@ -46,23 +46,15 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 		return e.release(ctx)
 	}
 	importing.SetDates(dates, &f, func(o *itip.Event) booking.Fields { return e.differing(o, f.Fields) })
-	state, err := e.samePattern(ctx, dates)
+	state, same, err := e.booked(ctx, dates)
 	if err != nil {
 		return err
 	}
-	if state == nil && e.record.SeriesID != 0 { // it takes place at other times
-		if err := e.release(ctx); err != nil {
-			return err
-		}
-		if !e.message.DryRun {
-			e.record.SeriesID = 0
-		}
-	}
 	for _, p := range undecided(places) {
-		if state != nil && slices.Contains(state.RoomIDs, p.roomID) || !e.invited("", p.address) {
+		if same && slices.Contains(state.RoomIDs, p.roomID) || !e.invited("", p.address) {
 			continue
 		}
-		if err := e.tryRooms(ctx, f, p, places, dates.Slot, state); err != nil {
+		if err := e.tryRooms(ctx, f, p, places, dates, state, same); err != nil {
 			return err
 		}
 	}
@@ -72,7 +64,7 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 		return e.release(ctx)
 	case e.message.DryRun:
 	case state != nil:
-		err = e.reconcile(ctx, f, dates, state, asked)
+		err = e.reconcile(ctx, f, dates, state, same, asked)
 	default:
 		err = e.bookSeries(ctx, f, dates, asked)
 	}
@@ -96,13 +88,13 @@ func undecided(places []*place) []*place {
 }
 
 // tryRooms tries the room of a place and, if it stands for any room of a site, others until one can be booked.
-func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, places []*place, first clock.Slot, state *booking.SeriesState) error {
-	err := e.tryRoom(ctx, f, p, state)
+func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, places []*place, dates *itip.Dates, state *booking.SeriesState, same bool) error {
+	err := e.tryRoom(ctx, f, p, dates, state, same)
 	if err != nil || p.siteID == 0 || p.status != Declined {
 		return err
 	}
-	need := finding.Need{Persons: len(*f.Attendees) + 1, SiteID: p.siteID}
-	others, err := e.suggest(ctx, need, first, first, 10)
+	need := finding.Need{Persons: len(*f.Attendees) + 1, SiteID: p.siteID, Features: p.wants}
+	others, err := e.suggest(ctx, need, dates.Slot, dates.Slot, 10)
 	if err != nil {
 		return err
 	}
@@ -111,9 +103,9 @@ func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, 
 		if slices.ContainsFunc(places, func(o *place) bool { return o.roomID == other.Room.ID }) {
 			continue
 		}
-		*p = place{seat: seat{p.address, other.Room.ID, p.siteID}, room: other.Room}
+		*p = place{seat: seat{p.address, other.Room.ID, p.siteID, p.wants}, room: other.Room}
 		e.roomNames[p.roomID] = p.room.Name
-		if err := e.tryRoom(ctx, f, p, state); err != nil || p.status != Declined {
+		if err := e.tryRoom(ctx, f, p, dates, state, same); err != nil || p.status != Declined {
 			return err
 		}
 	}
@@ -122,15 +114,27 @@ func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, 
 }
 
 // tryRoom notes the dates on which a room cannot be booked. It declines the room if there are too many. state is
-// the series that is booked; nil: none.
-func (e *event) tryRoom(ctx context.Context, f booking.SeriesFields, p *place, state *booking.SeriesState) error {
+// the series that is booked, nil if there is none, and same says that it keeps its times.
+func (e *event) tryRoom(ctx context.Context, f booking.SeriesFields, p *place, dates *itip.Dates, state *booking.SeriesState, same bool) error {
 	f.RoomIDs = &[]int64{p.roomID}
-	would, err := e.Meetings.PreviewSeries(ctx, e.by, f)
+	moves := state != nil && !same
+	var would *booking.SeriesResult
+	var err error
+	if moves {
+		would, err = e.Meetings.PreviewUpdate(ctx, e.by, state.ID, nil, f)
+	} else {
+		would, err = e.Meetings.PreviewSeries(ctx, e.by, f)
+	}
 	if err != nil {
 		return e.seriesRefused(err, []*place{p})
 	}
-	of := len(would.Skipped) + len(would.Meetings)
-	if state != nil && len(would.Skipped) > 0 {
+	of := len(dates.Set.Dates(recurrence.AllDates))
+	switch {
+	case moves: // dates that differ from the rule are tried at their own times
+		would.Skipped = slices.DeleteFunc(would.Skipped, func(s meeting.Skipped) bool {
+			return slices.ContainsFunc(dates.Differs, func(x itip.Differing) bool { return dates.Set.Date(x.Wall).Slot.Start.Equal(s.OriginalStart) })
+		})
+	case state != nil && len(would.Skipped) > 0:
 		if would.Skipped, err = e.takenByOthers(ctx, would.Skipped, state.ID, p.roomID); err != nil {
 			return err
 		}
@@ -212,7 +216,7 @@ func (e *event) bound(dates *itip.Dates, places []*place) bool {
 			e.extend()
 			break
 		}
-		if !d.Slot.Start.After(e.at) || e.uninvited(e.dateKey(d.Slot.Start), places) {
+		if slot, _ := e.own(d.Slot, dates, booking.SeriesFields{}); !slot.Start.After(e.at) || e.uninvited(e.dateKey(d.Slot.Start), places) {
 			set.ExDates = append(set.ExDates, recurrence.WallTime{Time: d.Wall})
 			continue
 		}
@@ -295,7 +299,9 @@ func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *i
 	e.record.SeriesID = made.Series.ID
 	e.pending = slices.ContainsFunc(made.Meetings, waits)
 	for _, s := range made.Skipped { // also what was taken just now
-		if _, err := e.bookDate(ctx, made.Series.ID, s.OriginalStart, e.wanted(s.OriginalStart, places)); err != nil {
+		ruled := dates.Set.Date(clock.Wall(s.OriginalStart, dates.Set.Zone)).Slot
+		slot, own := e.own(ruled, dates, f)
+		if _, err := e.bookDate(ctx, made.Series.ID, ruled, slot, own, e.wanted(s.OriginalStart, places)); err != nil {
 			return err
 		}
 	}
@@ -316,16 +322,20 @@ func (e *event) seriesRooms(places []*place) []int64 {
 	return all
 }
 
-// bookDate books a date of a series in those of the rooms that can be booked. It returns no meeting if
-// there is none.
-func (e *event) bookDate(ctx context.Context, id int64, start time.Time, rooms []int64) (*meeting.Meeting, error) {
+// bookDate books a date of a series, which the rule has at one time and which takes place at another, in those of the
+// rooms that can be booked. It returns no meeting if there is none.
+func (e *event) bookDate(ctx context.Context, id int64, ruled, slot clock.Slot, own booking.Fields, rooms []int64) (*meeting.Meeting, error) {
+	if !slot.Equal(ruled) {
+		own.Start, own.End = new(clock.At(slot.Start)), new(clock.At(slot.End))
+	}
 	for len(rooms) > 0 {
-		m, err := e.Meetings.AddDateIn(ctx, e.by, id, nil, new(clock.At(start)), rooms, meeting.FailOnConflict)
+		own.RoomIDs = &rooms
+		m, err := e.Meetings.AddDateLike(ctx, e.by, id, nil, new(clock.At(ruled.Start)), own, meeting.FailOnConflict)
 		if err == nil {
 			e.pending = e.pending || waits(m)
 			return m, nil
 		}
-		if rooms, err = e.narrow(err, start, rooms); err != nil {
+		if rooms, err = e.narrow(err, ruled.Start, rooms); err != nil {
 			return nil, err
 		}
 	}
@@ -405,22 +415,29 @@ func (e *event) skippedLines(s meeting.Skipped) []string {
 	return lines
 }
 
-// samePattern returns the series that is booked, if it has the same times as the event now wants; else nil. Dates
-// may have been added, but none before the first one.
-func (e *event) samePattern(ctx context.Context, dates *itip.Dates) (*booking.SeriesState, error) {
+// booked returns the series that is booked for the event; nil: none. same says that it has the times that the event
+// now wants. Dates may have been added, but none before the first one.
+func (e *event) booked(ctx context.Context, dates *itip.Dates) (state *booking.SeriesState, same bool, err error) {
+	if e.record.SeriesID == 0 {
+		return nil, false, nil
+	}
+	state, err = e.Meetings.Series(ctx, e.by, e.record.SeriesID)
+	if errors.Is(err, meeting.ErrNotFound) || err == nil && !state.CancelledAt.IsZero() {
+		if !e.message.DryRun {
+			e.record.SeriesID = 0
+		}
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	before := e.known.instance("")
-	if e.record.SeriesID == 0 || before == nil || itip.Pattern(before.ICS) != itip.Pattern(e.instanceOf("").ICS) {
-		return nil, nil
-	}
-	state, err := e.Meetings.Series(ctx, e.by, e.record.SeriesID)
-	if errors.Is(err, meeting.ErrNotFound) || err == nil && (!state.CancelledAt.IsZero() || !state.Start.Equal(dates.Set.Start)) {
-		return nil, nil
-	}
-	return state, err
+	return state, before != nil && itip.Pattern(before.ICS) == itip.Pattern(e.instanceOf("").ICS) && state.Start.Equal(dates.Set.Start), nil
 }
 
-// reconcile brings the booked dates of a series to what the event says now.
-func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, state *booking.SeriesState, places []*place) error {
+// reconcile brings the booked dates of a series to what the event says now. Dates that stay keep their meetings, also
+// if the series gets other times: nobody else can take a room meanwhile.
+func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, state *booking.SeriesState, same bool, places []*place) error {
 	id := state.ID
 	text := booking.SeriesFields{OnConflict: meeting.SkipOnConflict}
 	text.Title, text.Description, text.Attendees, text.Visibility, text.Import = f.Title, f.Description, f.Attendees, f.Visibility, f.Import
@@ -437,12 +454,19 @@ func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *it
 	if !slices.Equal(dates.Set.RDates, state.RDates) {
 		text.RDates, text.ExDates = f.RDates, f.ExDates
 	}
+	if !same {
+		text.Start, text.End, text.Timezone, text.Rule, text.RDates, text.ExDates = f.Start, f.End, f.Timezone, f.Rule, f.RDates, f.ExDates
+	}
 	left, err := e.leftDates(ctx, state)
 	if err != nil {
 		return err
 	}
 	_, err = e.Meetings.UpdateSeries(ctx, e.by, id, nil, text)
-	if _, over := errors.AsType[*meeting.StateError](err); err != nil && !over {
+	switch _, over := errors.AsType[*meeting.StateError](err); {
+	case over && !same: // no date is left that could move
+		e.record.SeriesID = 0
+		return e.bookSeries(ctx, f, dates, places)
+	case err != nil && !over:
 		return err
 	}
 	coming, err := e.coming(ctx, id)
@@ -456,7 +480,7 @@ func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *it
 	}
 	there := map[int64]bool{}
 	for _, d := range dates.Set.Dates(recurrence.AllDates) {
-		if !d.Slot.Start.After(e.at) {
+		if slot, _ := e.own(d.Slot, dates, f); !slot.Start.After(e.at) {
 			continue
 		}
 		there[d.Wall.Unix()] = true
@@ -488,8 +512,9 @@ func (e *event) leftDates(ctx context.Context, state *booking.SeriesState) (map[
 // come back if they are invited to it again.
 func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f booking.SeriesFields, m *meeting.Meeting, places []*place, left []int64) (err error) {
 	rooms := e.wanted(d.Slot.Start, places)
+	slot, own := e.own(d.Slot, dates, f)
 	if m == nil {
-		if m, err = e.bookDate(ctx, id, d.Slot.Start, rooms); m == nil {
+		if m, err = e.bookDate(ctx, id, d.Slot, slot, own, rooms); m == nil {
 			return err
 		}
 		rooms = m.RoomIDs
@@ -500,15 +525,7 @@ func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, 
 			return p.roomID == room && (e.asked[asked{key, p.address}] || e.joined[p.address])
 		})
 	})
-	slot, own := d.Slot, booking.Fields{Title: f.Title, Description: f.Description, Attendees: f.Attendees, Import: f.Import}
-	if i := slices.IndexFunc(dates.Differs, func(x itip.Differing) bool { return x.Wall.Equal(d.Wall) }); i >= 0 {
-		slot = dates.Differs[i].Slot
-		if o := dates.Differs[i].Event; o != nil {
-			own = e.differing(o, f.Fields)
-			own.Import = f.Import
-		}
-	}
-	if !slot.Equal(m.Slot) {
+	if own.Import = f.Import; !slot.Equal(m.Slot) {
 		own.Start, own.End = new(clock.At(slot.Start)), new(clock.At(slot.End))
 	}
 	for len(rooms) > 0 {
@@ -525,6 +542,20 @@ func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, 
 		}
 	}
 	return e.drop(ctx, m)
+}
+
+// own is when a date of the series takes place and what it is: its own, or else what all share.
+func (e *event) own(ruled clock.Slot, dates *itip.Dates, f booking.SeriesFields) (clock.Slot, booking.Fields) {
+	for _, x := range dates.Differs {
+		switch {
+		case !dates.Set.Date(x.Wall).Slot.Start.Equal(ruled.Start):
+		case x.Event == nil: // only its length differs
+			ruled = x.Slot
+		default:
+			return x.Slot, e.differing(x.Event, f.Fields)
+		}
+	}
+	return ruled, booking.Fields{Title: f.Title, Description: f.Description, Attendees: f.Attendees}
 }
 
 func (e *event) drop(ctx context.Context, m *meeting.Meeting) error {

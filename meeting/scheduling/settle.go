@@ -12,6 +12,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
+	"punctual/meeting/recurrence"
 )
 
 // Settle tells the organizer's calendar what changed here since the rooms of a meeting answered: a
@@ -32,7 +33,7 @@ func (s *Service) Settle(ctx context.Context, c Change) error {
 		if err != nil {
 			return err
 		}
-		e := &event{Service: s, conf: s.Settings(), at: s.Now().UTC().Truncate(time.Microsecond), out: &Outcome{}, organizer: organizer, object: &itip.Object{UID: uid}}
+		e := &event{Service: s, conf: s.Settings(), at: s.Now().UTC().Truncate(time.Microsecond), out: &Outcome{}, organizer: organizer, by: system, object: &itip.Object{UID: uid}}
 		if e.known, err = s.Store.KnownEvent(ctx, uid, organizer); err != nil {
 			return err
 		}
@@ -64,11 +65,15 @@ func (e *event) settle(ctx context.Context, m *meeting.Meeting) error {
 		e.zoneName = room.Zone
 	}
 	id := ""
-	if m.SeriesID != 0 {
+	switch {
+	case m.SeriesID != 0:
+		if there, err := e.represents(ctx, m); err != nil || !there {
+			return err
+		}
 		id = e.dateKey(m.OriginalStart)
-	} else if e.known.MeetingID != m.ID {
+	case e.known.MeetingID != m.ID:
 		return nil // the event has another meeting now
-	} else if e.object.Master == nil {
+	case e.object.Master == nil:
 		id = e.known.Instances[0].RecurrenceID
 	}
 	if m, err = e.freeOld(ctx, m, id); err != nil {
@@ -94,6 +99,27 @@ func (e *event) settle(ctx context.Context, m *meeting.Meeting) error {
 	}
 	_, err = e.finish(ctx)
 	return err
+}
+
+// represents reports whether a date of a series is still one of the event, and its meeting is the one that counts. A
+// change by the organizer may have left the meeting behind: nobody here has taken the room away then.
+func (e *event) represents(ctx context.Context, m *meeting.Meeting) (bool, error) {
+	if m.SeriesID != e.known.SeriesID || m.OriginalStart.IsZero() { // the event has another series, or this date no longer
+		return false, nil
+	}
+	id := e.dateKey(m.OriginalStart)
+	dates, err := e.object.Dates(e.floating(), clock.Later(m.OriginalStart, e.at).AddDate(0, 0, 1))
+	if err != nil || dates.Set == nil {
+		return err == nil && recurrenceID(e.object.Head()) == id, nil
+	}
+	if !slices.ContainsFunc(dates.Set.Dates(recurrence.AllDates), func(d recurrence.Date) bool { return e.dateKey(d.Slot.Start) == id }) {
+		return false, nil
+	}
+	if !m.Status.Over() {
+		return true, nil
+	}
+	booked, err := e.coming(ctx, m.SeriesID)
+	return !slices.ContainsFunc(booked, func(o *meeting.Meeting) bool { return o.OriginalStart.Equal(m.OriginalStart) }), err
 }
 
 // dateKey identifies a date of the series in the way of its calendar.

@@ -21,6 +21,7 @@ type words struct {
 	alternatives, needsApproval   string
 	unknownOrganizer              string
 	noRoom, over, invalid         string
+	noRoomWith                    string // with features
 	cancelledHere, released       string
 	rejected, expired, withdrawn  string
 	dates                         string // with the number of declined dates
@@ -41,6 +42,7 @@ var english = &words{
 	zone:         "The times are in the time zone %s.",
 	alternatives: "These times and rooms are free:", needsApproval: "needs approval",
 	unknownOrganizer: "%s is not a user of this installation. Ask an administrator for an account.",
+	noRoomWith:       "No room that is free at this time has: %s.",
 	noRoom:           "No room is free at this time.", over: "The meeting is over.", invalid: "The event cannot be read: %s.",
 	cancelledHere: "The meeting was cancelled.", released: "The room was released because nobody checked in.",
 	rejected: "The request was rejected.", expired: "Nobody decided the request in time.", withdrawn: "The room is no longer available.",
@@ -62,6 +64,7 @@ var german = &words{
 	zone:         "Die Zeiten gelten in der Zeitzone %s.",
 	alternatives: "Diese Zeiten und Räume sind frei:", needsApproval: "mit Genehmigung",
 	unknownOrganizer: "%s hat hier kein Benutzerkonto. Bitten Sie die Administration um eines.",
+	noRoomWith:       "Zu dieser Zeit ist kein Raum mit dieser Ausstattung frei: %s.",
 	noRoom:           "Zu dieser Zeit ist kein Raum frei.", over: "Die Besprechung ist vorbei.", invalid: "Der Termin ist nicht lesbar: %s.",
 	cancelledHere: "Die Besprechung wurde abgesagt.", released: "Der Raum wurde freigegeben, weil niemand eingecheckt hat.",
 	rejected: "Die Anfrage wurde abgelehnt.", expired: "Niemand hat rechtzeitig über die Anfrage entschieden.", withdrawn: "Der Raum ist nicht mehr verfügbar.",
@@ -83,6 +86,7 @@ var chinese = &words{
 	zone:         "以上时间为时区 %s 的时间。",
 	alternatives: "以下时间和会议室可用：", needsApproval: "需审批",
 	unknownOrganizer: "%s 不是此系统的用户。请联系管理员开通账号。",
+	noRoomWith:       "此时没有具备以下设备的空闲会议室：%s。",
 	noRoom:           "此时没有空闲的会议室。", over: "会议已结束。", invalid: "无法读取该日程：%s。",
 	cancelledHere: "会议已取消。", released: "无人签到，会议室已释放。",
 	rejected: "申请已被拒绝。", expired: "申请未在期限内审批。", withdrawn: "会议室不再可用。",

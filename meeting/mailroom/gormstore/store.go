@@ -104,8 +104,9 @@ func (s *Store) Known(ctx context.Context, local string) (bool, error) {
 		}
 		return id
 	}
+	site, _, _ := strings.Cut(local, "+")
 	var rows []int
-	err := statements.Raw(s.db.WithContext(ctx), "known", local, number("meeting-"), number("series-")).Find(&rows).Error
+	err := statements.Raw(s.db.WithContext(ctx), "known", local, number("meeting-"), number("series-"), site).Find(&rows).Error
 	return len(rows) > 0, wrap("look up an address", err)
 }
 

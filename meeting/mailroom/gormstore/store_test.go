@@ -160,7 +160,7 @@ func TestKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for local, want := range map[string]bool{
-			"berlin": true, "": false, "turing": false, "meeting-1": false, "meeting-2": true, "meeting-x": false, "meeting-10": false, "meeting-11": true,
+			"berlin": true, "berlin+video+tv": true, "turing+video": false, "": false, "turing": false, "meeting-1": false, "meeting-2": true, "meeting-x": false, "meeting-10": false, "meeting-11": true,
 			"series-1": false, "series-2": true, "series-4": false,
 		} {
 			if got, err := s.Known(t.Context(), local); err != nil || got != want {

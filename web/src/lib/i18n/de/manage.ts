@@ -197,7 +197,7 @@ const de: typeof en = {
   },
   sites: {
     address: 'Mailadresse',
-    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts.',
+    addressHint: 'Der Teil vor dem @. Einladungen an diese Adresse buchen einen freien Raum des Standorts. Sie darf Ausstattung nennen, etwa berlin+video.',
     facility: 'Zuständig für Mängel',
     facilityHint: 'Mängel der Räume gehen als E-Mail an diese Adresse.',
     facilityOfSite: 'Leer lassen für die Adresse des Standorts.',

@@ -194,7 +194,7 @@ export default {
   },
   sites: {
     address: 'Mail address',
-    addressHint: 'The part before the @. Invitations to this address book any free room of the site.',
+    addressHint: 'The part before the @. Invitations to this address book any free room of the site. It may name features, as in berlin+video.',
     facility: 'Facility contact',
     facilityHint: 'Faults of its rooms are mailed to this address.',
     facilityOfSite: 'Leave blank for the site’s contact.',

@@ -196,7 +196,7 @@ const zh: typeof en = {
   },
   sites: {
     address: '邮件地址',
-    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该地点的任意空闲会议室。',
+    addressHint: '@ 之前的部分。发送到此地址的邀请会预订该地点的任意空闲会议室。可指定设备，例如 berlin+video。',
     facility: '设施联系人',
     facilityHint: '其会议室的故障会发送到此地址。',
     facilityOfSite: '留空则使用地点的联系人。',
