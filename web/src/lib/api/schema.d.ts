@@ -3049,6 +3049,14 @@ export interface components {
              */
             reason: "cancelled" | "skipped" | "left_out";
         };
+        Access: {
+            /** @description IDs of groups that may book; empty if everyone may */
+            book?: number[];
+            /** @description IDs of groups whose bookings need no approval */
+            book_without_approval?: number[];
+            /** @description IDs of groups that may override policies, as admins can */
+            override?: number[];
+        };
         AddPasskeyInputBody: {
             /** @description The browser's answer, as its toJSON returns it */
             credential: {
