@@ -90,7 +90,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by meeting.Actor, id int64
 	}
 	var same *policy.Blackout
 	b, err = s.store.UpdateBlackout(ctx, id, func(b *policy.Blackout) error {
-		if err := checkVersion(ifMatch, b.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, b.Version); err != nil {
 			return err
 		}
 		before := *b
@@ -119,7 +119,7 @@ func (s *Service) DeleteBlackout(ctx context.Context, by meeting.Actor, id int64
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error { return checkVersion(ifMatch, b.Version) })
+	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error { return fault.CheckVersion(ifMatch, b.Version) })
 }
 
 // blackoutZone returns the zone for local times of the blackout.
