@@ -101,3 +101,16 @@ func RoomNames(rooms []*Room) []string {
 func FeatureTag(feature string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(feature), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
 }
+
+// Clone copies the room deeply enough for changes of its fields.
+func (r *Room) Clone() *Room {
+	c := *r
+	c.Features = slices.Clone(r.Features)
+	c.Approval.ApproverIDs = slices.Clone(r.Approval.ApproverIDs)
+	c.Approval.SecondIDs, c.Approval.EscalateTo = slices.Clone(r.Approval.SecondIDs), slices.Clone(r.Approval.EscalateTo)
+	c.Policy.OpeningHours = slices.Clone(r.Policy.OpeningHours)
+	if r.Policy.Quota != nil {
+		c.Policy.Quota = new(*r.Policy.Quota)
+	}
+	return &c
+}

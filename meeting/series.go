@@ -196,6 +196,9 @@ type SeriesChange struct {
 	Update []*Meeting // in their new state, with the versions that were read; those with SeriesID 0 move to Split
 	Create []*Meeting // of Split, if set, else of Series
 
+	Before  []*Meeting // those of Update as they were read
+	Skipped []Skipped  // dates that could not be booked
+
 	Undoable *Undoable   // until when it can be undone; nil: it cannot
 	Undoes   *PastChange // the change that it undoes; nil: none
 }
@@ -227,15 +230,15 @@ func (m *Meeting) NoteRule(s *Series, by Actor, at time.Time) {
 }
 
 // Wants returns what a planned change takes, and its existing meetings.
-func (c *SeriesChange) Wants() (plannedDate []Occupancy, by []ID) {
+func (c *SeriesChange) Wants() (needed []Occupancy, by []ID) {
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
-		plannedDate = append(append(plannedDate, m.Occupied...), m.requested...)
+		needed = append(append(needed, m.Occupied...), m.requested...)
 		if r := m.Request; r != nil && r.Change != nil {
-			plannedDate = append(plannedDate, r.Change.Held...)
+			needed = append(needed, r.Change.Held...)
 		}
 		if m.ID != 0 {
 			by = append(by, m.ID)
 		}
 	}
-	return plannedDate, by
+	return needed, by
 }

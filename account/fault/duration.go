@@ -17,3 +17,15 @@ func FormatDuration(d time.Duration) string {
 	}
 	return s
 }
+
+// WholeSeconds checks a duration that is stored in whole seconds.
+func (l *List) WholeSeconds(location string, d, most time.Duration) {
+	switch {
+	case d < 0:
+		l.Add(location, "negative", "must not be negative")
+	case d > most:
+		l.Add(location, "too_long", "must be at most %s", FormatDuration(most))
+	case d%time.Second != 0:
+		l.Add(location, "not_whole_seconds", "must be a whole number of seconds")
+	}
+}

@@ -142,6 +142,9 @@ func Merge(first, then List) List {
 	return slices.Concat(first, slices.DeleteFunc(slices.Clone(then), covered))
 }
 
+// Index names an element of a list.
+func Index(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }
+
 // At returns the faults with their places in a request: place is "body" or "query". A fault that
 // already has one keeps it.
 func At(place string, faults []Fault) []Fault {

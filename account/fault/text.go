@@ -20,6 +20,15 @@ func (l *List) Text(location, s string, limit int) {
 	l.text(location, s, limit, forbiddenInText, "must not contain control characters or invalid UTF-8")
 }
 
+// Name checks a single line that must not be empty.
+func (l *List) Name(location, s string, limit int) {
+	if !Visible(s) {
+		l.Add(location, "too_short", "must not be empty")
+		return
+	}
+	l.Line(location, s, limit)
+}
+
 func (l *List) text(location, s string, limit int, forbidden func(rune) bool, message string) {
 	switch {
 	case utf8.RuneCountInString(s) > limit:

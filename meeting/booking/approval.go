@@ -36,7 +36,7 @@ func (s *Service) decide(ctx context.Context, by meeting.Actor, id meeting.ID, i
 		if !by.MayReject(c.rooms) {
 			return meeting.ErrForbidden
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		if meant != nil {
@@ -252,7 +252,7 @@ func (s *Service) withRepresented(ctx context.Context, by meeting.Actor) (meetin
 func checkComment(location string, text *string) error {
 	var found fault.List
 	*text = strings.TrimSpace(*text)
-	if found.Text(location, *text, maxComment); len(found) > 0 {
+	if found.Text(location, *text, MaxComment); len(found) > 0 {
 		return &meeting.InvalidError{Faults: found}
 	}
 	return nil

@@ -91,7 +91,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by meeting.Actor, id int64
 	}
 	var same *policy.Blackout
 	b, err = s.store.UpdateBlackout(ctx, id, func(b *policy.Blackout) error {
-		if err := checkVersion(ifMatch, b.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, b.Version); err != nil {
 			return err
 		}
 		before := *b
@@ -126,7 +126,7 @@ func (s *Service) DeleteBlackout(ctx context.Context, by meeting.Actor, id int64
 		return meeting.ErrForbidden
 	}
 	return s.store.DeleteBlackout(ctx, id, s.clock(), func(b *policy.Blackout) error {
-		return cmp.Or(checkVersion(ifMatch, b.Version), ofCalendar(b))
+		return cmp.Or(fault.CheckVersion(ifMatch, b.Version), ofCalendar(b))
 	})
 }
 

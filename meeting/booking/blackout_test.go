@@ -125,12 +125,14 @@ func TestService_blackoutOfMoves(t *testing.T) {
 	}
 }
 
+const mostAffected = 500
+
 // Of more meetings than one answer holds the first are told, and that there are more.
 func TestService_blackoutInTheWayOfMany(t *testing.T) {
 	for _, tt := range []struct {
 		booked, moving int // the latter behind the others, from another room
 		more           bool
-	}{{maxAffected, 0, false}, {maxAffected + 1, 0, true}, {maxAffected - 1, 1, false}, {maxAffected, 1, true}} {
+	}{{mostAffected, 0, false}, {mostAffected + 1, 0, true}, {mostAffected - 1, 1, false}, {mostAffected, 1, true}} {
 		w := newWorld(t)
 		hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 		add := func(hours int, room *meeting.Room, change *meeting.PendingChange) {
@@ -152,7 +154,7 @@ func TestService_blackoutInTheWayOfMany(t *testing.T) {
 		_, affected, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
 			RoomID: &hall.ID, Start: new(clock.At(w.at)), End: new(clock.At(w.at.AddDate(1, 0, 0))),
 		})
-		if err != nil || affected.More != tt.more || len(affected.Meetings) != min(tt.booked+tt.moving, maxAffected) {
+		if err != nil || affected.More != tt.more || len(affected.Meetings) != min(tt.booked+tt.moving, mostAffected) {
 			t.Errorf("%+v: told %d and more: %v, %v", tt, len(affected.Meetings), affected.More, err)
 		}
 	}

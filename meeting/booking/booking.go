@@ -61,8 +61,8 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 	if err := s.validate(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
-	if f.Import != nil && f.Import.OtherRoom {
-		if _, err := s.checkImport(ctx, by, &terms, f); err != nil {
+	if f.Adjust != nil {
+		if err := f.Adjust(ctx, by, &terms); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +159,7 @@ func (s *Service) revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f
 	if err := f.authorizeOrganizer(by, m.Organizer, c.known, c.known.rooms); err != nil {
 		return err
 	}
-	if err := checkVersion(ifMatch, m.Version); err != nil {
+	if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 		return err
 	}
 	status := m.EffectiveStatus(c.at)
@@ -201,7 +201,7 @@ func (s *Service) Cancel(ctx context.Context, by meeting.Actor, id meeting.ID, i
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		if err := (&meeting.Terms{}).Accept(m.LateChange(by, c.rooms, s.conf().Limits, c.at), nil); err != nil {
@@ -391,7 +391,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *meeting.Meeting) 
 	conf := s.conf()
 	k := known{timezone: conf.Timezone, reminders: conf.Reminders}
 	var err error
-	if want := f.roomIDs(base); len(want) <= maxRooms {
+	if want := f.roomIDs(base); len(want) <= MaxRooms {
 		if k.rooms, err = s.rooms(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
 		}

@@ -16,7 +16,7 @@ func TestFaults_line(t *testing.T) {
 		"a\nb":                      "control_character",
 	} {
 		var found fault.List
-		checkName(&found, "title", s, 200)
+		found.Name("title", s, 200)
 		got := ""
 		if len(found) > 0 {
 			got = found[0].Code

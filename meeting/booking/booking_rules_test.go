@@ -38,10 +38,10 @@ func violations(t *testing.T, err error) []string {
 // Whatever the rules allow and an admin passes over, nothing is longer than a year.
 func TestService_longest(t *testing.T) {
 	w := newWorld(t)
-	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]policy.OpeningHours{{Days: weekdays, From: "00:00", To: "24:00"}}, Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
+	open := w.room(t, RoomFields{Name: new("Lab"), OpeningHours: &[]policy.OpeningHours{{Days: []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}, From: "00:00", To: "24:00"}}, Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(time.Hour, open)
 	f.Override = &meeting.Override{Reason: "for ever"}
-	f.End = new(clock.At(w.at.Add(time.Hour + maxLength)))
+	f.End = new(clock.At(w.at.Add(time.Hour + MaxLength)))
 	m := w.book(t, w.root, f)
 	longer := Fields{End: new(clock.Parse("9999-12-31T00:00:00Z")), Override: f.Override}
 	for name, err := range map[string]error{

@@ -87,7 +87,7 @@ func (s *Service) UpdateBranding(ctx context.Context, by meeting.Actor, ifMatch 
 	}
 	loc := clock.ZoneOrUTC(s.conf().Timezone)
 	return s.store.UpdateBranding(ctx, f.Logo != nil, picture, func(b *meeting.Branding) error {
-		if err := checkVersion(ifMatch, b.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, b.Version); err != nil {
 			return err
 		}
 		if err := f.apply(b, picture, loc); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 )
@@ -22,7 +23,7 @@ func (s *Service) CheckIn(ctx context.Context, by meeting.Actor, id meeting.ID, 
 		if !by.MayCheckIn(m, c.rooms) {
 			return meeting.ErrForbidden
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		return arrive(by)(m, c)
@@ -35,7 +36,7 @@ func (s *Service) End(ctx context.Context, by meeting.Actor, id meeting.ID, ifMa
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		return m.Finish(c.rooms, by, c.at)
@@ -91,7 +92,7 @@ func (s *Service) Release(ctx context.Context, by meeting.Actor, id meeting.ID, 
 		if !by.MayRelease(c.rooms) {
 			return meeting.ErrForbidden
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		return m.Release(reason, by, c.at)

@@ -20,9 +20,12 @@ import (
 const (
 	maxCustomFields = 50
 	maxChoices      = 200
-	maxFieldText    = 1_000
-	maxFieldNumber  = 1e15
 	maxPosition     = 10_000
+)
+
+const (
+	maxFieldText   = 1_000
+	maxFieldNumber = 1e15
 
 	// fieldsFor is how long a process uses the definitions of fields that it has read. Its own
 	// changes count at once.
@@ -54,7 +57,7 @@ func (f *CustomFieldFields) apply(c *meeting.CustomField) error {
 	f.identity(c, &found)
 	if f.Label != nil {
 		c.Label = strings.TrimSpace(*f.Label)
-		checkName(&found, "label", c.Label, maxTitle)
+		found.Name("label", c.Label, fault.MaxName)
 	} else if c.Label == "" {
 		found.Add("label", "required", "is required")
 	}
@@ -65,9 +68,9 @@ func (f *CustomFieldFields) apply(c *meeting.CustomField) error {
 		c.Choices = nil
 		for i, choice := range *f.Choices {
 			choice = strings.TrimSpace(choice)
-			checkName(&found, index("choices", i), choice, maxTitle)
+			found.Name(fault.Index("choices", i), choice, fault.MaxName)
 			if slices.Contains(c.Choices, choice) {
-				found.Add(index("choices", i), "duplicate", "must not be a duplicate")
+				found.Add(fault.Index("choices", i), "duplicate", "must not be a duplicate")
 			}
 			c.Choices = append(c.Choices, choice)
 		}
@@ -82,7 +85,7 @@ func (f *CustomFieldFields) apply(c *meeting.CustomField) error {
 	}
 	if f.Help != nil {
 		c.Help = strings.TrimSpace(*f.Help)
-		found.Text("help", c.Help, maxComment)
+		found.Text("help", c.Help, MaxComment)
 	}
 	set(&c.Required, f.Required)
 	set(&c.InMails, f.InMails)
@@ -142,7 +145,7 @@ func translations(found *fault.List, location string, given map[string]string) m
 		}
 		if name := strings.TrimSpace(given[language]); name != "" {
 			names[language] = name
-			checkName(found, location+"."+language, name, maxTitle)
+			found.Name(location+"."+language, name, fault.MaxName)
 		}
 	}
 	return names
@@ -169,7 +172,7 @@ func (s *Service) CreateCustomField(ctx context.Context, by meeting.Actor, f Cus
 	if len(all) >= maxCustomFields {
 		return nil, fault.Invalid("name", "too_many", "must not be more than %d fields", maxCustomFields)
 	}
-	defer s.fields.reset()
+	defer s.forgetCustomFields()
 	return c, s.store.CreateCustomField(ctx, c)
 }
 
@@ -181,7 +184,7 @@ func (f *CustomFieldFields) check(ctx context.Context, s *Service) error {
 	for i, id := range *f.SiteIDs {
 		switch _, err := s.store.Site(ctx, id); {
 		case errors.Is(err, meeting.ErrNotFound):
-			f.Faults = append(f.Faults, fault.New(index("site_ids", i), "unknown_site", "site %d does not exist", id))
+			f.Faults = append(f.Faults, fault.New(fault.Index("site_ids", i), "unknown_site", "site %d does not exist", id))
 		case err != nil:
 			return fmt.Errorf("look up site: %w", err)
 		}
@@ -210,7 +213,7 @@ func (s *Service) UpdateCustomField(ctx context.Context, by meeting.Actor, id in
 	}
 	var same *meeting.CustomField
 	c, err := s.store.UpdateCustomField(ctx, id, func(c *meeting.CustomField) error {
-		if err := checkVersion(ifMatch, c.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, c.Version); err != nil {
 			return err
 		}
 		before := *c
@@ -227,7 +230,7 @@ func (s *Service) UpdateCustomField(ctx context.Context, by meeting.Actor, id in
 	if errors.Is(err, errUnchanged) {
 		return same, nil
 	}
-	s.fields.reset()
+	s.forgetCustomFields()
 	return c, err
 }
 
@@ -237,8 +240,8 @@ func (s *Service) DeleteCustomField(ctx context.Context, by meeting.Actor, id in
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	defer s.fields.reset()
-	return s.store.DeleteCustomField(ctx, id, func(c *meeting.CustomField) error { return checkVersion(ifMatch, c.Version) })
+	defer s.forgetCustomFields()
+	return s.store.DeleteCustomField(ctx, id, func(c *meeting.CustomField) error { return fault.CheckVersion(ifMatch, c.Version) })
 }
 
 // knownFields are the definitions of custom fields, which each booking needs and hardly anything
@@ -250,11 +253,12 @@ type knownFields struct {
 	resets int
 }
 
-func (k *knownFields) reset() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.until = time.Time{}
-	k.resets++
+// forgetCustomFields makes the next booking read the definitions again.
+func (s *Service) forgetCustomFields() {
+	s.fields.mu.Lock()
+	defer s.fields.mu.Unlock()
+	s.fields.until = time.Time{}
+	s.fields.resets++
 }
 
 // knownCustomFields returns the definitions as they were at most fieldsFor ago. Callers must not

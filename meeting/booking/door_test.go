@@ -82,11 +82,6 @@ func TestDoor_judge(t *testing.T) {
 	}
 }
 
-func TestPerson_Address(t *testing.T) {
-	same(t, "a device", meeting.Person{Email: "door-1@door.INVALID"}.Address(meeting.Email), "")
-	same(t, "a person", meeting.Person{Email: "ann@example.org"}.Address(meeting.Email), "ann@example.org")
-}
-
 func TestRoom_blocks(t *testing.T) {
 	at := instantOf(t, "2027-02-10T10:00:00Z")
 	slot := func(from, to time.Duration) clock.Slot {

@@ -44,12 +44,12 @@ func (s *fakeStore) SeriesMeetings(_ context.Context, id int64) ([]*meeting.Meet
 	return ms, nil
 }
 
-func (s *fakeStore) Taken(_ context.Context, plannedDate []meeting.Occupancy, except []meeting.ID) ([][]meeting.Occupancy, error) {
+func (s *fakeStore) Taken(_ context.Context, needed []meeting.Occupancy, except []meeting.ID) ([][]meeting.Occupancy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookUps++
-	taken := make([][]meeting.Occupancy, len(plannedDate))
-	for i, o := range plannedDate {
+	taken := make([][]meeting.Occupancy, len(needed))
+	for i, o := range needed {
 		taken[i] = s.inTheWay(o, except)
 	}
 	return taken, nil

@@ -107,7 +107,7 @@ func (s *fakeStore) ListSites(context.Context, meeting.Page) ([]*meeting.Site, s
 func (s *fakeStore) CreateRooms(_ context.Context, rooms []*meeting.Room) error {
 	for _, r := range rooms {
 		r.ID, r.Version = s.next(), 1
-		s.rooms[r.ID] = cloneRoom(r)
+		s.rooms[r.ID] = r.Clone()
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (s *fakeStore) Rooms(_ context.Context, ids []int64) ([]*meeting.Room, erro
 	var rooms []*meeting.Room
 	for _, id := range ids {
 		if r, ok := s.rooms[id]; ok {
-			r = cloneRoom(r)
+			r = r.Clone()
 			r.Zone = r.Timezone
 			if site := s.sites[r.SiteID]; r.Zone == "" && site != nil {
 				r.Zone = site.Timezone
@@ -132,12 +132,12 @@ func (s *fakeStore) UpdateRoom(_ context.Context, id int64, fn func(*meeting.Roo
 	if !ok {
 		return nil, meeting.ErrNotFound
 	}
-	r = cloneRoom(r)
+	r = r.Clone()
 	if err := fn(r); err != nil {
 		return nil, err
 	}
 	r.Version++
-	s.rooms[id] = cloneRoom(r)
+	s.rooms[id] = r.Clone()
 	s.closeRequests(id, func(*meeting.Meeting) bool { return !r.Active })
 	return r, nil
 }

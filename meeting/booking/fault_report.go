@@ -124,7 +124,7 @@ func (s *Service) CloseFault(ctx context.Context, by meeting.Actor, id int64, if
 	}
 	var same *meeting.FaultReport
 	r, err := s.store.UpdateFaultReport(ctx, id, func(r *meeting.FaultReport) error {
-		if err := checkVersion(ifMatch, r.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, r.Version); err != nil {
 			return err
 		}
 		if done == !r.DoneAt.IsZero() {

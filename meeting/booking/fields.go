@@ -2,8 +2,8 @@ package booking
 
 import (
 	"cmp"
+	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,14 +14,13 @@ import (
 
 // Limits of a request. They protect the server and are far above what people need.
 const (
-	maxTitle       = fault.MaxName
 	maxDescription = 10_000
-	maxComment     = 1_000
-	maxRooms       = 50
+	MaxComment     = 1_000
+	MaxRooms       = 50
 	maxAttendees   = 500
 	maxReminders   = 10
 	maxOffset      = 366 * 24 * time.Hour
-	maxLength      = 366 * 24 * time.Hour // of a meeting, regardless of policies and overrides
+	MaxLength      = 366 * 24 * time.Hour // of a meeting, regardless of policies and overrides
 )
 
 // Fields are the requested fields of a meeting, for a booking or a change; nil: not requested.
@@ -44,6 +43,9 @@ type Fields struct {
 	Override         *meeting.Override // from an admin; nil: none. Only its Reason is read
 	Import           *meeting.Import   // an admin's: nil for none
 	Unasked          bool              // nobody could be asked for required custom fields, as at a door
+
+	// Adjust, unless nil, changes the terms of a new meeting that violate no rule, before it is saved.
+	Adjust func(ctx context.Context, by meeting.Actor, t *meeting.Terms) error
 
 	Faults []meeting.Fault // found while decoding; reported together with the others
 
@@ -112,7 +114,7 @@ func (f *Fields) terms(base *meeting.Meeting, k known) (meeting.Terms, error) {
 func (f *Fields) texts(t *meeting.Terms, required bool, found *fault.List) {
 	if f.Title != nil {
 		t.Title = strings.TrimSpace(*f.Title)
-		checkName(found, "title", t.Title, maxTitle)
+		found.Name("title", t.Title, fault.MaxName)
 	} else if required {
 		found.Add("title", "required", "is required")
 	}
@@ -136,7 +138,7 @@ func (f *Fields) override(found *fault.List) {
 	if f.Override.Reason == "" {
 		found.Add("override.reason", "required", "is required: it is kept in the history")
 	}
-	found.Text("override.reason", f.Override.Reason, maxComment)
+	found.Text("override.reason", f.Override.Reason, MaxComment)
 }
 
 func (f *Fields) rooms(t *meeting.Terms, base *meeting.Meeting, k known, found *fault.List) {
@@ -146,13 +148,13 @@ func (f *Fields) rooms(t *meeting.Terms, base *meeting.Meeting, k known, found *
 		found.Add("room_ids", "required", "is required")
 	case len(want) == 0:
 		found.Add("room_ids", "too_few", "must have at least one room")
-	case len(want) > maxRooms:
-		found.Add("room_ids", "too_many", "must have at most %d rooms", maxRooms)
+	case len(want) > MaxRooms:
+		found.Add("room_ids", "too_many", "must have at most %d rooms", MaxRooms)
 		return
 	}
 	for i, id := range want {
 		at := slices.IndexFunc(k.rooms, func(r *meeting.Room) bool { return r.ID == id })
-		switch location := index("room_ids", i); {
+		switch location := fault.Index("room_ids", i); {
 		case at < 0:
 			found.Add(location, "unknown_room", "room %d does not exist", id)
 		case slices.Contains(want[:i], id):
@@ -184,7 +186,7 @@ func (f *Fields) times(t *meeting.Terms, required bool, k known, found *fault.Li
 	case !okStart || !okEnd:
 	case !t.Slot.Start.Before(t.Slot.End):
 		found.Add("end", "not_after_start", "must be after start")
-	case t.Slot.Duration() > maxLength:
+	case t.Slot.Duration() > MaxLength:
 		found.Add("end", "too_long", "must be at most 366 days after start")
 	}
 }
@@ -222,7 +224,7 @@ func (f *Fields) attendees(base *meeting.Meeting, people map[string]meeting.Pers
 	as := make([]meeting.Attendee, 0, len(requested))
 	seen := make(map[string]bool, len(requested))
 	for i, p := range requested {
-		location := index("attendees", i)
+		location := fault.Index("attendees", i)
 		checkPerson(location, &p, found)
 		key := p.Key()
 		if seen[key] && key != "" {
@@ -275,7 +277,7 @@ func checkPerson(location string, p *meeting.Person, found *fault.List) {
 		found.Add(location+".email", "required", "is required unless there is a phone number")
 	}
 	p.Name = strings.TrimSpace(p.Name)
-	found.Line(location+".name", p.Name, maxTitle)
+	found.Line(location+".name", p.Name, fault.MaxName)
 	p.Phone = found.Phone(location+".phone", p.Phone)
 	if p.Locale != "" {
 		p.Locale = found.Locale(location+".locale", p.Locale)
@@ -301,11 +303,11 @@ func checkReminders(found *fault.List, location string, rs []meeting.Reminder) {
 		return
 	}
 	for i, r := range rs {
-		location := index(location, i)
+		location := fault.Index(location, i)
 		if r.Before != meeting.BeforeStart && r.Before != meeting.BeforeEnd {
 			found.Add(location+".before", "unknown_value", "must be start or end")
 		}
-		checkSeconds(found, location+".offset", r.Offset, maxOffset)
+		found.WholeSeconds(location+".offset", r.Offset, maxOffset)
 		checkChannels(found, location+".channels", r.Channels)
 		same := func(o meeting.Reminder) bool { return o.Before == r.Before && o.Offset == r.Offset }
 		if slices.ContainsFunc(rs[:i], same) {
@@ -320,35 +322,12 @@ func checkChannels(found *fault.List, location string, cs []meeting.Channel) {
 	}
 	for i, c := range cs {
 		if c != meeting.Email && c != meeting.SMS {
-			found.Add(index(location, i), "unknown_value", "must be email or sms")
+			found.Add(fault.Index(location, i), "unknown_value", "must be email or sms")
 		} else if slices.Contains(cs[:i], c) {
-			found.Add(index(location, i), "duplicate", "must not be a duplicate")
+			found.Add(fault.Index(location, i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
-
-// seconds checks a duration that is stored in whole seconds.
-func checkSeconds(found *fault.List, location string, d, most time.Duration) {
-	switch {
-	case d < 0:
-		found.Add(location, "negative", "must not be negative")
-	case d > most:
-		found.Add(location, "too_long", "must be at most %s", fault.FormatDuration(most))
-	case d%time.Second != 0:
-		found.Add(location, "not_whole_seconds", "must be a whole number of seconds")
-	}
-}
-
-// checkName checks a single line that must not be empty.
-func checkName(found *fault.List, location, s string, most int) {
-	if !fault.Visible(s) {
-		found.Add(location, "too_short", "must not be empty")
-		return
-	}
-	found.Line(location, s, most)
-}
-
-func index(location string, i int) string { return location + "[" + strconv.Itoa(i) + "]" }
 
 // zoneOf loads the zone for local times of a request: the requested one, or else the one in force.
 func zoneOf(named *string, inForce string) (*time.Location, error) {

@@ -64,7 +64,7 @@ func place(found *fault.List, rooms []meeting.PlacedRoom) {
 	const rounding = 1e-6
 	seen := map[int64]bool{}
 	for i, r := range rooms {
-		at := index("rooms", i)
+		at := fault.Index("rooms", i)
 		if seen[r.RoomID] {
 			found.Add(at+".room_id", "duplicate", "must not be a duplicate")
 		}
@@ -111,7 +111,7 @@ func (f *FloorPlanFields) check(ctx context.Context, s *Service) error {
 	}
 	for i, r := range *f.Rooms {
 		if !known[r.RoomID] {
-			f.Faults = append(f.Faults, fault.New(index("rooms", i)+".room_id", "unknown_room", "room %d does not exist", r.RoomID))
+			f.Faults = append(f.Faults, fault.New(fault.Index("rooms", i)+".room_id", "unknown_room", "room %d does not exist", r.RoomID))
 		}
 	}
 	return nil
@@ -231,7 +231,7 @@ func (s *Service) UpdateFloorPlan(ctx context.Context, by meeting.Actor, id int6
 	}
 	var same *meeting.FloorPlan
 	p, err := s.store.UpdateFloorPlan(ctx, id, picture, func(p *meeting.FloorPlan) error {
-		if err := checkVersion(ifMatch, p.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, p.Version); err != nil {
 			return err
 		}
 		before := *p
@@ -259,7 +259,7 @@ func (s *Service) DeleteFloorPlan(ctx context.Context, by meeting.Actor, id int6
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteFloorPlan(ctx, id, func(p *meeting.FloorPlan) error { return checkVersion(ifMatch, p.Version) })
+	return s.store.DeleteFloorPlan(ctx, id, func(p *meeting.FloorPlan) error { return fault.CheckVersion(ifMatch, p.Version) })
 }
 
 // FloorPlanPicture returns the picture of a floor plan, and its version, which is another for each

@@ -113,7 +113,7 @@ func (s *Service) UpdateHolidays(ctx context.Context, by meeting.Actor, id int64
 	}
 	var before meeting.HolidayCalendar
 	c, err = s.store.UpdateHolidays(ctx, id, places, func(c *meeting.HolidayCalendar) error {
-		if err := checkVersion(ifMatch, c.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, c.Version); err != nil {
 			return err
 		}
 		before = *c
@@ -132,14 +132,14 @@ func (s *Service) DeleteHolidays(ctx context.Context, by meeting.Actor, id int64
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteHolidays(ctx, id, s.clock(), func(c *meeting.HolidayCalendar) error { return checkVersion(ifMatch, c.Version) })
+	return s.store.DeleteHolidays(ctx, id, s.clock(), func(c *meeting.HolidayCalendar) error { return fault.CheckVersion(ifMatch, c.Version) })
 }
 
 func (s *Service) applyHolidays(ctx context.Context, c *meeting.HolidayCalendar, f HolidayFields) error {
 	var found fault.List
 	if f.Name != nil {
 		c.Name = strings.TrimSpace(*f.Name)
-		checkName(&found, "name", c.Name, maxTitle)
+		found.Name("name", c.Name, fault.MaxName)
 	} else if c.Name == "" {
 		found.Add("name", "required", "is required")
 	}
@@ -180,7 +180,7 @@ func (s *Service) checkSites(ctx context.Context, ids []int64, found *fault.List
 	for i, id := range ids {
 		switch _, err := s.store.Site(ctx, id); {
 		case errors.Is(err, meeting.ErrNotFound):
-			found.Add(index("site_ids", i), "unknown_site", "site %d does not exist", id)
+			found.Add(fault.Index("site_ids", i), "unknown_site", "site %d does not exist", id)
 		case err != nil:
 			return fmt.Errorf("look up site: %w", err)
 		}

@@ -63,6 +63,18 @@ func (s *Service) checkImport(ctx context.Context, by meeting.Actor, t *meeting.
 	return date.skip, nil
 }
 
+// BookImport books a meeting of another calendar. With [meeting.Import.OtherRoom] it gets other rooms if
+// those are taken.
+func (s *Service) BookImport(ctx context.Context, by meeting.Actor, f Fields) (*meeting.Meeting, error) {
+	if f.Import.OtherRoom {
+		f.Adjust = func(ctx context.Context, by meeting.Actor, t *meeting.Terms) error {
+			_, err := s.checkImport(ctx, by, t, f)
+			return err
+		}
+	}
+	return s.Book(ctx, by, f)
+}
+
 // PreviewImport returns what would be in the way of a meeting, nil for nothing. It writes nothing.
 func (s *Service) PreviewImport(ctx context.Context, by meeting.Actor, f Fields) (*meeting.Skipped, error) {
 	by, err := importing(by, f.Import)

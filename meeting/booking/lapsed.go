@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -127,7 +128,7 @@ func (s *Service) settleSeries(ctx context.Context, id int64, ifMatch *int64) (*
 		return ifMatch, nil
 	}
 	series, err := s.store.Series(ctx, id)
-	if err != nil || checkVersion(ifMatch, series.Version) != nil { // the change is refused
+	if err != nil || fault.CheckVersion(ifMatch, series.Version) != nil { // the change is refused
 		return ifMatch, err
 	}
 	if err := s.settleMeetings(ctx, ms); err != nil {

@@ -28,7 +28,7 @@ var ErrSeenOutdated = errors.New("has changed since it was shown")
 // respond is [Service.Respond] for a schedule version of the meeting; 0: any.
 func (s *Service) respond(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, seen int64, r meeting.Response, comment string) (*meeting.Meeting, error) {
 	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		if seen != 0 && seen != m.ScheduleVersion {
@@ -74,31 +74,30 @@ func (s *Service) RespondDates(ctx context.Context, by meeting.Actor, id int64, 
 // respondSeries is [Service.RespondDates] for a sequence of the series; 0: any.
 func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, seen int64, except func(*meeting.Meeting) bool, r meeting.Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
-	res, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	res, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		ms, err := s.store.SeriesMeetings(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := s.seesSeries(ctx, by, series, ms); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if err := checkVersion(ifMatch, series.Version); err != nil {
-			return nil, nil, err
+		if err := fault.CheckVersion(ifMatch, series.Version); err != nil {
+			return nil, err
 		}
 		if seen != 0 && seen != series.Sequence {
-			return nil, nil, ErrSeenOutdated
+			return nil, ErrSeenOutdated
 		}
 		at := s.clock()
 		invited, err := answerable(ms, by, at)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		change := &meeting.SeriesChange{Series: series}
-		var bases []*plannedDate
 		var declined []*meeting.Meeting
 		for _, m := range invited {
 			if except != nil && except(m) {
@@ -107,7 +106,7 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 			before := new(*m)
 			changed, err := m.Respond(r, comment, by, at)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if !changed {
 				continue
@@ -116,12 +115,11 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 				declined = append(declined, m)
 				m.Notices = nil // the organizer gets one notice for all dates
 			}
-			bases = append(bases, &plannedDate{base: before})
-			change.Update = append(change.Update, m)
+			change.Before, change.Update = append(change.Before, before), append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
 			unchanged = &SeriesResult{Series: series, Meetings: invited, Saved: true}
-			return nil, nil, errUnchanged
+			return nil, errUnchanged
 		}
 		switch {
 		case len(declined) == 1:
@@ -130,7 +128,7 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 			say := func(f *meeting.Facts) { f.Comment = comment }
 			series.Notify(meeting.SeriesNotice{Kind: meeting.NoticeDeclined, Dates: declined, More: say}, []meeting.Person{series.Organizer}, by, at)
 		}
-		return change, bases, nil
+		return change, nil
 	})
 	if errors.Is(err, errUnchanged) {
 		return s.showSeriesResult(ctx, by, unchanged)

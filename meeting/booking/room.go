@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
@@ -44,7 +45,7 @@ func (s *Service) UpdateSite(ctx context.Context, by meeting.Actor, id int64, if
 	var same *meeting.Site
 	var zone string
 	site, err := s.store.UpdateSite(ctx, id, func(site *meeting.Site) error {
-		if err := checkVersion(ifMatch, site.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, site.Version); err != nil {
 			return err
 		}
 		before := *site
@@ -73,7 +74,7 @@ func (s *Service) DeleteSite(ctx context.Context, by meeting.Actor, id int64, if
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteSite(ctx, id, func(site *meeting.Site) error { return checkVersion(ifMatch, site.Version) })
+	return s.store.DeleteSite(ctx, id, func(site *meeting.Site) error { return fault.CheckVersion(ifMatch, site.Version) })
 }
 
 // CreateRoom adds a room; it is active unless the fields say otherwise.
@@ -132,10 +133,10 @@ func (s *Service) UpdateRoom(ctx context.Context, by meeting.Actor, id int64, if
 	}
 	var before *meeting.Room
 	_, err = s.store.UpdateRoom(ctx, id, func(r *meeting.Room) error {
-		if err := checkVersion(ifMatch, r.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, r.Version); err != nil {
 			return err
 		}
-		before = cloneRoom(r)
+		before = r.Clone()
 		if err := f.apply(r, look); err != nil {
 			return err
 		}
@@ -210,7 +211,7 @@ func (s *Service) DeleteRoom(ctx context.Context, by meeting.Actor, id int64, if
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteRoom(ctx, id, s.clock(), func(room *meeting.Room) error { return checkVersion(ifMatch, room.Version) })
+	return s.store.DeleteRoom(ctx, id, s.clock(), func(room *meeting.Room) error { return fault.CheckVersion(ifMatch, room.Version) })
 }
 
 // rooms returns rooms by ID, in order, without unknown ones.

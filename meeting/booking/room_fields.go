@@ -20,7 +20,6 @@ const (
 	maxApprovers = 50
 	maxHours     = 50
 	maxSpan      = 366 * 24 * time.Hour // of any duration in a room's rules
-	maxBuffer    = 24 * time.Hour
 )
 
 var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
@@ -40,7 +39,7 @@ func (f *SiteFields) apply(s *meeting.Site) error {
 	var found fault.List
 	if f.Name != nil {
 		s.Name = strings.TrimSpace(*f.Name)
-		checkName(&found, "name", s.Name, maxTitle)
+		found.Name("name", s.Name, fault.MaxName)
 	} else if s.Name == "" {
 		found.Add("name", "required", "is required")
 	}
@@ -202,7 +201,7 @@ func (f *RoomFields) checkIn(r *meeting.Room, look roomLookUp, found *fault.List
 func (f *RoomFields) place(r *meeting.Room, look roomLookUp, found *fault.List) {
 	if f.Name != nil {
 		r.Name = strings.TrimSpace(*f.Name)
-		checkName(found, "name", r.Name, maxTitle)
+		found.Name("name", r.Name, fault.MaxName)
 	} else if r.Name == "" {
 		found.Add("name", "required", "is required")
 	}
@@ -246,9 +245,9 @@ func checkFeatures(found *fault.List, features []string) {
 		return
 	}
 	for i, s := range features {
-		checkName(found, index("features", i), s, maxFloor)
+		found.Name(fault.Index("features", i), s, maxFloor)
 		if slices.Contains(features[:i], s) {
-			found.Add(index("features", i), "duplicate", "must not be a duplicate")
+			found.Add(fault.Index("features", i), "duplicate", "must not be a duplicate")
 		}
 	}
 }
@@ -283,7 +282,7 @@ func setDeciders(found *fault.List, to, given *[]int64, location string, look ro
 		return
 	}
 	for i, id := range *to {
-		location := index(location, i)
+		location := fault.Index(location, i)
 		switch user, ok := look.users[id]; {
 		case !ok:
 			found.Add(location, "unknown_user", "user %d does not exist", id)
@@ -342,15 +341,15 @@ func checkHours(found *fault.List, hours []policy.OpeningHours) {
 		return
 	}
 	for i, h := range hours {
-		location := index("policy.opening_hours", i)
+		location := fault.Index("policy.opening_hours", i)
 		if len(h.Days) == 0 {
 			found.Add(location+".days", "too_few", "must have at least one day")
 		}
 		for j, d := range h.Days {
 			if !slices.Contains(weekdays, d) {
-				found.Add(index(location+".days", j), "unknown_value", "must be one of %s", strings.Join(weekdays, " "))
+				found.Add(fault.Index(location+".days", j), "unknown_value", "must be one of %s", strings.Join(weekdays, " "))
 			} else if slices.Contains(h.Days[:j], d) {
-				found.Add(index(location+".days", j), "duplicate", "must not be a duplicate")
+				found.Add(fault.Index(location+".days", j), "duplicate", "must not be a duplicate")
 			}
 		}
 		from, okFrom := policy.ParseTimeOfDay(h.From)
@@ -377,7 +376,7 @@ func checkQuota(found *fault.List, q policy.Quota) {
 	if q.Count < 0 {
 		found.Add("policy.quota.count", "out_of_range", "must not be negative")
 	}
-	checkSeconds(found, "policy.quota.duration", q.Duration, maxSpan)
+	found.WholeSeconds("policy.quota.duration", q.Duration, maxSpan)
 	if q.Count == 0 && q.Duration == 0 {
 		found.Add("policy.quota.count", "required", "must be positive unless duration is set")
 	}
@@ -387,7 +386,7 @@ func checkQuota(found *fault.List, q policy.Quota) {
 func setSpan(found *fault.List, to, given *time.Duration, location string, most time.Duration) {
 	if given != nil {
 		*to = *given
-		checkSeconds(found, location, *to, most)
+		found.WholeSeconds(location, *to, most)
 	}
 }
 
@@ -396,17 +395,4 @@ func set[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
-}
-
-// cloneRoom copies the room deeply enough for changes of its fields.
-func cloneRoom(r *meeting.Room) *meeting.Room {
-	c := *r
-	c.Features = slices.Clone(r.Features)
-	c.Approval.ApproverIDs = slices.Clone(r.Approval.ApproverIDs)
-	c.Approval.SecondIDs, c.Approval.EscalateTo = slices.Clone(r.Approval.SecondIDs), slices.Clone(r.Approval.EscalateTo)
-	c.Policy.OpeningHours = slices.Clone(r.Policy.OpeningHours)
-	if r.Policy.Quota != nil {
-		c.Policy.Quota = new(*r.Policy.Quota)
-	}
-	return &c
 }

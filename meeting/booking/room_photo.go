@@ -38,7 +38,7 @@ func (s *Service) RemoveRoomPhoto(ctx context.Context, by meeting.Actor, id int6
 
 func (s *Service) changePhoto(ctx context.Context, id int64, ifMatch *int64, p *photo.Photo, version string) (*meeting.Room, error) {
 	err := s.store.SetRoomPhoto(ctx, id, p, func(r *meeting.Room, others int64) error {
-		if err := checkVersion(ifMatch, r.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, r.Version); err != nil {
 			return err
 		}
 		if p != nil && others+int64(len(p.Large)+len(p.Small)) > maxPhotos {

@@ -21,7 +21,7 @@ func TestRoomPhoto_quota(t *testing.T) {
 	if _, err := w.SetRoomPhoto(t.Context(), w.mona, w.desk.ID, nil, b.Bytes()); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a manager: %v", err)
 	}
-	w.store.photos[w.board.ID] = &photo.Photo{Large: make([]byte, maxPhotos)}
+	w.store.photos[w.board.ID] = &photo.Photo{Large: make([]byte, 256<<20)}
 	_, err := w.SetRoomPhoto(t.Context(), w.root, w.desk.ID, nil, b.Bytes())
 	if e, ok := errors.AsType[*fault.InvalidError](err); !ok || e.Faults[0].Code != "photos_full" {
 		t.Errorf("beyond the quota: %v", err)

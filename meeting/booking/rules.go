@@ -11,6 +11,9 @@ import (
 	"punctual/meeting"
 )
 
+// maxBuffer limits the buffers of a room.
+const maxBuffer = 24 * time.Hour
+
 // validate returns all violations of a new meeting.
 func (s *Service) validate(ctx context.Context, by meeting.Actor, t *meeting.Terms, o *meeting.Override, at time.Time) error {
 	violations := t.Violations(nil, by, s.conf().Limits, at)

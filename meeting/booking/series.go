@@ -33,14 +33,14 @@ func (s *Service) PreviewSeries(ctx context.Context, by meeting.Actor, f SeriesF
 		return nil, err
 	}
 	f.preview = true
-	c, dates, err := s.planSeries(ctx, by, f)
+	c, err := s.planSeries(ctx, by, f)
 	if taken, ok := errors.AsType[*meeting.SeriesConflictError](err); ok {
 		return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: taken.Dates})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: skipped(dates), Saved: len(c.Create) > 0})
+	return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Create, Skipped: c.Skipped, Saved: len(c.Create) > 0})
 }
 
 // BookSeries creates a series with a meeting for each of its dates, except skipped ones, or
@@ -51,45 +51,39 @@ func (s *Service) BookSeries(ctx context.Context, by meeting.Actor, f SeriesFiel
 	if err != nil {
 		return nil, err
 	}
-	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
-		c, dates, err := s.planSeries(ctx, by, f)
+	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
+		c, err := s.planSeries(ctx, by, f)
 		if err == nil && len(c.Create) == 0 { // all dates would be skipped
-			err = &meeting.SeriesConflictError{Dates: skipped(dates)}
+			err = &meeting.SeriesConflictError{Dates: c.Skipped}
 		}
 		if err == nil {
 			c.MakeUndoable(by, s.conf().Undo, c.Series.CreatedAt)
 		}
-		return c, dates, err
+		return c, err
 	})
 }
 
 // carryOut plans a change and saves it.
-func (s *Service) carryOut(ctx context.Context, by meeting.Actor, plan func() (*meeting.SeriesChange, []*plannedDate, error)) (*SeriesResult, error) {
+func (s *Service) carryOut(ctx context.Context, by meeting.Actor, plan func() (*meeting.SeriesChange, error)) (*SeriesResult, error) {
 	return s.carryOutWithin(ctx, by, plan, func(*meeting.PolicyError) {})
 }
 
 // carryOutWithin is carryOut for a plan that can leave out what exceeds quotas: it calls exceeds
 // with those dates before it plans again.
-func (s *Service) carryOutWithin(ctx context.Context, by meeting.Actor, plan func() (*meeting.SeriesChange, []*plannedDate, error), exceeds func(*meeting.PolicyError)) (*SeriesResult, error) {
-	c, dates, err := s.saveWithin(ctx, plan, exceeds)
+func (s *Service) carryOutWithin(ctx context.Context, by meeting.Actor, plan func() (*meeting.SeriesChange, error), exceeds func(*meeting.PolicyError)) (*SeriesResult, error) {
+	c, err := s.saveWithin(ctx, plan, exceeds)
 	if err != nil {
 		return nil, err
 	}
-	return s.showSeriesResult(ctx, by, resultOf(c, dates, true))
+	return s.showSeriesResult(ctx, by, resultOf(c, true))
 }
 
 // saveWithin plans a change and saves it; see carryOutWithin.
-func (s *Service) saveWithin(ctx context.Context, plan func() (*meeting.SeriesChange, []*plannedDate, error), exceeds func(*meeting.PolicyError)) (*meeting.SeriesChange, []*plannedDate, error) {
+func (s *Service) saveWithin(ctx context.Context, plan func() (*meeting.SeriesChange, error), exceeds func(*meeting.PolicyError)) (*meeting.SeriesChange, error) {
 	for try := 1; ; try++ {
-		c, dates, err := plan()
+		c, err := plan()
 		if err != nil {
-			return nil, nil, err
-		}
-		before := make(map[meeting.ID]*meeting.Meeting, len(dates))
-		for _, w := range dates {
-			if w.base != nil {
-				before[w.base.ID] = w.base
-			}
+			return nil, err
 		}
 		notices, err := s.store.SaveSeries(ctx, c)
 		conflict, taken := errors.AsType[*meeting.ConflictError](err)
@@ -99,14 +93,14 @@ func (s *Service) saveWithin(ctx context.Context, plan func() (*meeting.SeriesCh
 		}
 		if taken {
 			if err := s.settleFor(ctx, c); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		if (taken || over || errors.Is(err, meeting.ErrRoomsChanged) || errors.Is(err, meeting.ErrOutdated)) && try < planTries && ctx.Err() == nil {
 			continue
 		}
 		if errors.Is(err, meeting.ErrOutdated) {
-			return nil, nil, fmt.Errorf("series: others change it all the time: %w", err)
+			return nil, fmt.Errorf("series: others change it all the time: %w", err)
 		}
 		if taken && len(conflict.Conflicts) == 0 { // the database refuses all at once and names none
 			if conflict.Conflicts, err = s.conflicts(ctx, c); err == nil {
@@ -114,23 +108,23 @@ func (s *Service) saveWithin(ctx context.Context, plan func() (*meeting.SeriesCh
 			}
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		s.announceSeries(ctx, c, before, notices)
-		return c, dates, nil
+		s.announceSeries(ctx, c, notices)
+		return c, nil
 	}
 }
 
 // settleFor settles lapsed occupancies that conflict with a planned change.
 func (s *Service) settleFor(ctx context.Context, c *meeting.SeriesChange) error {
-	plannedDate, _ := c.Wants()
-	return s.settle(ctx, plannedDate)
+	needed, _ := c.Wants()
+	return s.settle(ctx, needed)
 }
 
 // conflicts returns what conflicts with a planned change.
 func (s *Service) conflicts(ctx context.Context, c *meeting.SeriesChange) ([]meeting.Occupancy, error) {
-	plannedDate, by := c.Wants()
-	taken, err := s.store.Taken(ctx, plannedDate, by)
+	needed, by := c.Wants()
+	taken, err := s.store.Taken(ctx, needed, by)
 	var found []meeting.Occupancy
 	for _, os := range taken {
 		found = meeting.Union(found, os)
@@ -139,8 +133,8 @@ func (s *Service) conflicts(ctx context.Context, c *meeting.SeriesChange) ([]mee
 }
 
 // resultOf returns the result of the change, or of its plan.
-func resultOf(c *meeting.SeriesChange, dates []*plannedDate, saved bool) *SeriesResult {
-	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: skipped(dates), Saved: saved, Undoable: c.Undoable}
+func resultOf(c *meeting.SeriesChange, saved bool) *SeriesResult {
+	r := &SeriesResult{Series: c.Target(), Meetings: append(slices.Clone(c.Update), c.Create...), Skipped: c.Skipped, Saved: saved, Undoable: c.Undoable}
 	if c.Split != nil {
 		r.Previous = c.Series
 	}
@@ -148,8 +142,11 @@ func resultOf(c *meeting.SeriesChange, dates []*plannedDate, saved bool) *Series
 }
 
 // announceSeries is announce for all meetings of a change at once.
-func (s *Service) announceSeries(ctx context.Context, c *meeting.SeriesChange, before map[meeting.ID]*meeting.Meeting, notices []meeting.Notice) {
-	after := map[meeting.ID]*meeting.Meeting{}
+func (s *Service) announceSeries(ctx context.Context, c *meeting.SeriesChange, notices []meeting.Notice) {
+	before, after := map[meeting.ID]*meeting.Meeting{}, map[meeting.ID]*meeting.Meeting{}
+	for _, m := range c.Before {
+		before[m.ID] = m
+	}
 	for _, m := range append(slices.Clone(c.Update), c.Create...) {
 		after[m.ID] = m
 	}
@@ -157,23 +154,23 @@ func (s *Service) announceSeries(ctx context.Context, c *meeting.SeriesChange, b
 }
 
 // planSeries plans a new series. With a [*SeriesConflictError] it returns what could be saved.
-func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f SeriesFields) (*meeting.SeriesChange, []*plannedDate, error) {
+func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f SeriesFields) (*meeting.SeriesChange, error) {
 	p, err := s.planner(ctx, by, &f)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	known, err := s.lookUp(ctx, &f.Fields, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := f.authorizeOrganizer(p.by, by.Person(), known, known.rooms); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.conf = unbounded(f.Import, p.conf)
 	series := &meeting.Series{Organizer: by.Person(), CreatedAt: p.at}
 	terms, err := f.apply(series, known, p.conf.Limits, p.at)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if series.Organizer.UserID != by.ID {
 		series.BookedBy = by.Name
@@ -189,21 +186,21 @@ func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f SeriesFiel
 	if f.Import != nil {
 		series.Origin, series.Foreign = &f.Import.Origin, f.Import.Foreign()
 		if err := s.importedDates(ctx, series, f, dates); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if err := p.choose(ctx, f.Choices, clock.ZoneOrUTC(series.Timezone), dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := p.validate(ctx, dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c := &meeting.SeriesChange{Series: series}
+	c := &meeting.SeriesChange{Series: series, Skipped: skipped(dates)}
 	if c.Create, err = p.book(ctx, dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	series.NotifyBooked(c.Create, by, p.at)
-	return c, dates, p.conflictError(dates)
+	return c, p.conflictError(dates)
 }
 
 // book creates the meetings of new dates that can be booked. Requests for several dates are decided

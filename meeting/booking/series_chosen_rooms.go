@@ -30,7 +30,7 @@ func (p *planner) choose(ctx context.Context, choices []Choice, zone *time.Locat
 	var found fault.List
 	chosen := map[*plannedDate]bool{}
 	for i, c := range choices {
-		location := index("choices", i)
+		location := fault.Index("choices", i)
 		terms := meeting.Terms{}
 		(&Fields{RoomIDs: &c.RoomIDs}).rooms(&terms, nil, known{rooms: rooms}, &found)
 		found.Move("room_ids", location+".room_ids")
@@ -69,7 +69,7 @@ func (p *planner) dateOf(c Choice, zone *time.Location, dates []*plannedDate) *p
 func (p *planner) chosenRooms(ctx context.Context, choices []Choice) ([]*meeting.Room, error) {
 	var want []int64
 	for _, c := range choices {
-		want = append(want, c.RoomIDs[:min(len(c.RoomIDs), maxRooms)]...)
+		want = append(want, c.RoomIDs[:min(len(c.RoomIDs), MaxRooms)]...)
 	}
 	slices.Sort(want)
 	rooms, err := p.rooms(ctx, slices.Compact(want))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -33,31 +34,30 @@ func (s *Service) decideSeries(ctx context.Context, by meeting.Actor, id int64, 
 	if ifMatch, err = s.settleSeries(ctx, id, ifMatch); err != nil {
 		return nil, err
 	}
-	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		ms, err := s.store.SeriesMeetings(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := s.seesSeries(ctx, by, series, ms); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if err := checkVersion(ifMatch, series.Version); err != nil {
-			return nil, nil, err
+		if err := fault.CheckVersion(ifMatch, series.Version); err != nil {
+			return nil, err
 		}
 		at := s.clock()
 		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *meeting.Meeting) bool { return !m.Waits(at) || !meant(m) })
 		if len(waiting) == 0 {
-			return nil, nil, seriesDecided(ms, approve, at)
+			return nil, seriesDecided(ms, approve, at)
 		}
 		change := &meeting.SeriesChange{Series: series}
-		var bases []*plannedDate
 		look, err := s.preparingDecisions(ctx, waiting)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		notTheirs := error(meeting.ErrForbidden) // unless a date has a more specific error
 		for _, m := range waiting {
@@ -70,19 +70,19 @@ func (s *Service) decideSeries(ctx context.Context, by meeting.Actor, id int64, 
 			if _, agreed := errors.AsType[*meeting.StateError](err); agreed {
 				notTheirs = err
 			} else if err != nil && !errors.Is(err, meeting.ErrForbidden) {
-				return nil, nil, err
+				return nil, err
 			}
 			if err != nil {
 				continue
 			}
-			bases, change.Update = append(bases, &plannedDate{base: base}), append(change.Update, m)
+			change.Before, change.Update = append(change.Before, base), append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
-			return nil, nil, notTheirs
+			return nil, notTheirs
 		}
 		series.NotifyDecisions(change.Update, ms, by, at)
 		change.MakeUndoable(by, s.conf().Undo, at)
-		return change, bases, nil
+		return change, nil
 	})
 }
 
@@ -107,28 +107,27 @@ func seriesDecided(ms []*meeting.Meeting, approve bool, at time.Time) error {
 // nil.
 func (s *Service) onTogether(ctx context.Context, by meeting.Actor, of *meeting.Meeting, fn, otherwise timer) (meeting.Outcome, error) {
 	refused := map[meeting.ID]bool{} // by quotas
-	_, err := s.carryOutWithin(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	_, err := s.carryOutWithin(ctx, by, func() (*meeting.SeriesChange, error) {
 		series, err := s.store.Series(ctx, of.SeriesID)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		ms, err := s.store.SeriesMeetings(ctx, of.SeriesID)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *meeting.Meeting) bool { return !m.RequestedWith(of) })
 		look, err := s.preparingDecisions(ctx, waiting)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		var taken map[meeting.ID]bool
 		if otherwise != nil {
 			if taken, err = s.cannotTake(ctx, waiting, look); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		change := &meeting.SeriesChange{Series: series}
-		var bases []*plannedDate
 		for _, m := range waiting {
 			base, act := new(*m), fn
 			if taken[m.ID] || refused[m.ID] && otherwise != nil {
@@ -141,15 +140,15 @@ func (s *Service) onTogether(ctx context.Context, by meeting.Actor, of *meeting.
 			if errors.Is(err, errUnchanged) {
 				continue
 			} else if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			bases, change.Update = append(bases, &plannedDate{base: base}), append(change.Update, m)
+			change.Before, change.Update = append(change.Before, base), append(change.Update, m)
 		}
 		if len(change.Update) == 0 {
-			return nil, nil, errUnchanged
+			return nil, errUnchanged
 		}
 		series.NotifyDecisions(change.Update, ms, by, s.clock())
-		return change, bases, nil
+		return change, nil
 	}, func(e *meeting.PolicyError) {
 		for _, id := range e.Meetings {
 			refused[id] = true
@@ -163,7 +162,7 @@ func (s *Service) onTogether(ctx context.Context, by meeting.Actor, of *meeting.
 
 // cannotTake returns the requests that hold nothing and whose rooms are taken.
 func (s *Service) cannotTake(ctx context.Context, waiting []*meeting.Meeting, look prepared) (map[meeting.ID]bool, error) {
-	var plannedDate []meeting.Occupancy
+	var needed []meeting.Occupancy
 	var of, all []meeting.ID
 	for _, m := range waiting {
 		all = append(all, m.ID)
@@ -172,14 +171,14 @@ func (s *Service) cannotTake(ctx context.Context, waiting []*meeting.Meeting, lo
 			needs = m.Keeping(c.Occupancies(look(m).rooms), c.Slot)
 		}
 		for _, o := range meeting.Uncovered(needs, m.Takes()) {
-			plannedDate, of = append(plannedDate, o), append(of, m.ID)
+			needed, of = append(needed, o), append(of, m.ID)
 		}
 	}
 	cannot := map[meeting.ID]bool{}
-	if len(plannedDate) == 0 {
+	if len(needed) == 0 {
 		return cannot, nil
 	}
-	taken, err := s.store.Taken(ctx, plannedDate, all)
+	taken, err := s.store.Taken(ctx, needed, all)
 	at := s.clock()
 	for i, with := range taken {
 		if len(meeting.Unlapsed(with, at)) > 0 {

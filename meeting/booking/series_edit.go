@@ -22,20 +22,20 @@ func (s *Service) UpdateSeries(ctx context.Context, by meeting.Actor, id int64, 
 		return nil, err
 	}
 	var unchanged *meeting.Series
-	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		unchanged = e.before
 		if err := e.plan(ctx); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := e.checkLastChange(ctx); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		e.change.MakeUndoable(by, e.conf.Undo, e.at)
-		return e.change, e.dates, nil
+		return e.change, nil
 	})
 	if errors.Is(err, errUnchanged) {
 		return s.showSeriesResult(ctx, by, &SeriesResult{Series: unchanged, Saved: true})
@@ -60,7 +60,7 @@ func (s *Service) PreviewUpdate(ctx context.Context, by meeting.Actor, id int64,
 	case err != nil && !taken:
 		return nil, err
 	}
-	return s.showSeriesResult(ctx, by, resultOf(e.change, e.dates, !taken))
+	return s.showSeriesResult(ctx, by, resultOf(e.change, !taken))
 }
 
 // CancelSeries cancels all dates of a series that have not begun, or those from one date on.
@@ -72,20 +72,20 @@ func (s *Service) CancelSeries(ctx context.Context, by meeting.Actor, id int64, 
 	if err != nil {
 		return nil, err
 	}
-	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		f := SeriesFields{Scope: scope, From: from}
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		c, dates, err := e.cancel(reason)
+		c, err := e.cancel(reason)
 		if err == nil {
 			err = e.checkLastChange(ctx)
 		}
 		if err == nil {
 			c.MakeUndoable(by, e.conf.Undo, e.at)
 		}
-		return c, dates, err
+		return c, err
 	})
 }
 
@@ -109,19 +109,19 @@ func (s *Service) AddDateLike(ctx context.Context, by meeting.Actor, id int64, i
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	r, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		e, err := s.revision(ctx, by, id, ifMatch, &f)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if e.before.Foreign != "" && !by.Calendar {
-			return nil, nil, &meeting.ForeignError{Kind: e.before.Foreign}
+			return nil, &meeting.ForeignError{Kind: e.before.Foreign}
 		}
-		c, dates, err := e.add(ctx, *originalStart, own)
+		c, err := e.add(ctx, *originalStart, own)
 		if err == nil {
 			c.MakeUndoable(by, e.conf.Undo, e.at)
 		}
-		return c, dates, err
+		return c, err
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Service) AddDateLike(ctx context.Context, by meeting.Actor, id int64, i
 }
 
 // cancel cancels the dates that the change covers.
-func (e *revision) cancel(reason string) (*meeting.SeriesChange, []*plannedDate, error) {
+func (e *revision) cancel(reason string) (*meeting.SeriesChange, error) {
 	series := e.before.Clone()
 	series.UpdatedAt = e.at
 	dates := e.concerned()
@@ -140,36 +140,34 @@ func (e *revision) cancel(reason string) (*meeting.SeriesChange, []*plannedDate,
 		if !series.CancelledAt.IsZero() {
 			state = meeting.Cancelled
 		}
-		return nil, nil, &meeting.StateError{State: state, Action: "cancel"}
+		return nil, &meeting.StateError{State: state, Action: "cancel"}
 	}
 	if e.from.IsZero() {
 		series.CancelledAt = e.at
 	}
 	e.change.Series = series
-	var planned []*plannedDate
 	for _, seen := range dates {
 		m := seen.Clone()
 		if err := m.Cancel(reason, e.by, e.at); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		own := slices.Clone(m.Notices)
 		m.ThroughSeries(reason)
 		m.Notices = e.personal(own)
-		e.change.Update = append(e.change.Update, m)
-		planned = append(planned, &plannedDate{date: recurrence.Date{Slot: seen.Slot}, base: seen})
+		e.change.Before, e.change.Update = append(e.change.Before, seen), append(e.change.Update, m)
 	}
 	to := series.Attendees
 	if !slices.ContainsFunc(dates, func(m *meeting.Meeting) bool { return m.Status == meeting.Confirmed }) {
 		to = nil // they were never invited
 	}
 	e.cancelled(series, dates, reason, e.everybody(to))
-	return e.change, planned, nil
+	return e.change, nil
 }
 
 // add books the meeting of a date.
-func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meeting.SeriesChange, []*plannedDate, error) {
+func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meeting.SeriesChange, error) {
 	if _, err := fault.StoredZone(e.before.Timezone); err != nil {
-		return nil, nil, e.unknownZone(e.before.Timezone)
+		return nil, e.unknownZone(e.before.Timezone)
 	}
 	series := e.before.Clone()
 	series.UpdatedAt, series.CancelledAt = e.at, time.Time{}
@@ -177,14 +175,14 @@ func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meet
 	ruled.ExDates = nil
 	d, ok, err := ruled.DateNamed(start, e.all)
 	if err != nil {
-		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "invalid_time", Message: err.Error()}}}
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "invalid_time", Message: err.Error()}}}
 	}
 	if !ok {
-		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_date", Message: "must be a date of this series"}}}
 	}
 	for _, m := range e.all {
 		if !m.OriginalStart.IsZero() && m.OriginalWall.Equal(d.Wall) && !m.Gone() {
-			return nil, nil, &meeting.StateError{State: m.EffectiveStatus(e.at), Action: "add the date"}
+			return nil, &meeting.StateError{State: m.EffectiveStatus(e.at), Action: "add the date"}
 		}
 	}
 	series.ExDates = slices.DeleteFunc(series.ExDates, func(x recurrence.WallTime) bool { return x.Matches(d.Wall) })
@@ -197,29 +195,29 @@ func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meet
 		err = e.withBlackouts(ctx, rooms, e.at)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(rooms) < len(inRooms) {
-		return nil, nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
+		return nil, &meeting.InvalidError{Faults: []meeting.Fault{{Location: "original_start", Code: "unknown_room", Message: "a room of the series no longer exists"}}}
 	}
 	kind, err := e.lookUpType(ctx, &Fields{}, series.Sample())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w := &plannedDate{date: d, terms: series.Terms(d, rooms, kind, e.conf.Reminders), room: true}
 	if err := e.differ(ctx, series, w, own); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	e.dates = []*plannedDate{w}
 	if err := e.validate(ctx, e.dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if w.skip != nil {
-		return nil, nil, &meeting.SeriesConflictError{Dates: skipped(e.dates)}
+		return nil, &meeting.SeriesConflictError{Dates: skipped(e.dates)}
 	}
 	e.change.Series = series
 	if e.change.Create, err = e.book(ctx, e.dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if m := e.change.Create[0]; m.Status == meeting.Confirmed {
 		series.Notify(meeting.SeriesNotice{
@@ -227,7 +225,7 @@ func (e *revision) add(ctx context.Context, start clock.Time, own Fields) (*meet
 			More: func(f *meeting.Facts) { f.Series.Part = meeting.PartAdded },
 		}, meeting.InvitationRecipients(series.Organizer, series.Attendees), e.by, e.at)
 	}
-	return e.change, e.dates, nil
+	return e.change, nil
 }
 
 // differ gives a new date what is its own.

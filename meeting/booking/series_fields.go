@@ -82,7 +82,7 @@ func (f *SeriesFields) times(s *meeting.Series, t meeting.Terms, zone *time.Loca
 	case found.Has("start"), found.Has("end"):
 	case !start.Before(end):
 		found.Add("end", "not_after_start", "must be after start")
-	case end.Sub(start) > maxLength:
+	case end.Sub(start) > MaxLength:
 		found.Add("end", "too_long", "must be at most 366 days after start")
 	}
 	if f.Rule == nil && !isNew && (!start.Equal(s.Start) || t.Timezone != s.Timezone) {
@@ -125,7 +125,7 @@ func (f *SeriesFields) dates(s *meeting.Series, zone *time.Location, found *faul
 		for i, t := range *times {
 			w, ok := recurrence.WallTimeOf(t, zone)
 			if !ok {
-				found.Add(index(""+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
+				found.Add(fault.Index(""+name, i), "invalid_time", "must be a date like 2027-02-15, or a time like 2027-02-15T09:00:00")
 				continue
 			}
 			*into = append(*into, w)
@@ -140,7 +140,7 @@ func (f *SeriesFields) dates(s *meeting.Series, zone *time.Location, found *faul
 		return
 	}
 	for i, w := range s.RDates {
-		location := index("rdates", i)
+		location := fault.Index("rdates", i)
 		_, err := clock.Instant(w.Time, zone)
 		switch gap, skipped := err.(*clock.GapError); {
 		case w.On(s.Start).Before(s.Start):

@@ -18,22 +18,22 @@ import (
 //
 // With [SkipOnConflict], a meeting that cannot move to a new time or room stays as it is.
 func (s *Service) Repeat(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f SeriesFields) (*SeriesResult, error) {
-	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	return s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
 		m, read, err := s.settled(ctx, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if err := checkVersion(ifMatch, read); err != nil {
-			return nil, nil, err
+		if err := fault.CheckVersion(ifMatch, read); err != nil {
+			return nil, err
 		}
-		c, dates, err := s.planRepeat(ctx, by, m, f)
+		c, err := s.planRepeat(ctx, by, m, f)
 		if err == nil && len(c.Create) == 0 {
-			err = &meeting.SeriesConflictError{Dates: skipped(dates)}
+			err = &meeting.SeriesConflictError{Dates: c.Skipped}
 		}
 		if err == nil {
 			c.MakeUndoable(by, s.conf().Undo, c.Series.CreatedAt)
 		}
-		return c, dates, err
+		return c, err
 	})
 }
 
@@ -44,61 +44,61 @@ func (s *Service) PreviewRepeat(ctx context.Context, by meeting.Actor, id meetin
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(ifMatch, m.Version); err != nil {
+	if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 		return nil, err
 	}
-	c, dates, err := s.planRepeat(ctx, by, m.At(s.clock()), f)
+	c, err := s.planRepeat(ctx, by, m.At(s.clock()), f)
 	_, taken := errors.AsType[*meeting.SeriesConflictError](err)
 	if err != nil && !taken {
 		return nil, err
 	}
-	return s.showSeriesResult(ctx, by, resultOf(c, dates, !taken && len(c.Create) > 0))
+	return s.showSeriesResult(ctx, by, resultOf(c, !taken && len(c.Create) > 0))
 }
 
 // planRepeat plans the series of a meeting. With a [*SeriesConflictError] it returns what could be
 // saved.
-func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.Meeting, f SeriesFields) (*meeting.SeriesChange, []*plannedDate, error) {
+func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.Meeting, f SeriesFields) (*meeting.SeriesChange, error) {
 	p, err := s.planner(ctx, by, &f)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !p.by.MayEdit(m) {
-		return nil, nil, meeting.ErrForbidden
+		return nil, meeting.ErrForbidden
 	}
 	if status := m.EffectiveStatus(p.at); status.Over() {
-		return nil, nil, &meeting.StateError{State: status, Action: "repeat"}
+		return nil, &meeting.StateError{State: status, Action: "repeat"}
 	}
 	series, err := repeated(m, &f, p.at)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	known, err := s.lookUp(ctx, &f.Fields, m)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if series.DefaultReminders {
 		series.Reminders = p.conf.Reminders
 	}
 	terms, err := f.apply(series, known, p.conf.Limits, p.at)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	dates, err := repeatedDates(series, m, terms, p.conf.Reminders)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.onConflict = f.OnConflict
 	if err := p.choose(ctx, f.Choices, clock.ZoneOrUTC(series.Timezone), dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := p.validate(ctx, dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c := &meeting.SeriesChange{Series: series}
+	c := &meeting.SeriesChange{Series: series, Before: []*meeting.Meeting{m}, Skipped: skipped(dates)}
 	if err := p.repeat(ctx, c, dates); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c, dates, p.conflictError(dates)
+	return c, p.conflictError(dates)
 }
 
 // repeated returns a series whose first date is the meeting. The rule is missing.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
@@ -103,7 +104,7 @@ func keyed(dates []recurrence.Date, ruled bool) map[string]recurrence.Date {
 				if _, there := byKey[key]; !there {
 					break
 				}
-				key = index(d.Wall.Format(time.DateOnly), n)
+				key = fault.Index(d.Wall.Format(time.DateOnly), n)
 			}
 		}
 		byKey[key] = d
@@ -162,7 +163,7 @@ func sameAs(m *meeting.Meeting, s *meeting.Series, d recurrence.Date) bool {
 
 // revised returns the new terms of one date: fields that equaled the series' old value get its new
 // value. Zero slots leave the time unchanged.
-func (e *revision) revised(m *meeting.Meeting, was, target *meeting.Series, before recurrence.Date, after clock.Slot, plannedDate []*meeting.Room, rooms map[int64]*meeting.Room) meeting.Terms {
+func (e *revision) revised(m *meeting.Meeting, was, target *meeting.Series, before recurrence.Date, after clock.Slot, given []*meeting.Room, rooms map[int64]*meeting.Room) meeting.Terms {
 	t := meeting.Terms{
 		Title: m.Title, Description: m.Description, Slot: m.Slot, Timezone: m.Timezone, Attendees: m.Attendees,
 		Reminders: m.Reminders, DefaultReminders: m.DefaultReminders, Visibility: m.Visibility, Organizer: m.Organizer,
@@ -187,8 +188,8 @@ func (e *revision) revised(m *meeting.Meeting, was, target *meeting.Series, befo
 	if timed && e.retimes() && !after.Start.IsZero() {
 		t.Slot = after
 	}
-	if placed && len(plannedDate) > 0 {
-		t.Rooms = plannedDate
+	if placed && len(given) > 0 {
+		t.Rooms = given
 	} else {
 		for _, id := range m.RoomIDs {
 			if r := rooms[id]; r != nil {

@@ -45,7 +45,7 @@ func (s *Service) revision(ctx context.Context, by meeting.Actor, id int64, ifMa
 	if err := f.mayChange(series, by); err != nil {
 		return nil, err
 	}
-	if err := checkVersion(ifMatch, series.Version); err != nil {
+	if err := fault.CheckVersion(ifMatch, series.Version); err != nil {
 		return nil, err
 	}
 	zone, err := fault.StoredZone(series.Timezone)
@@ -150,6 +150,7 @@ func (e *revision) plan(ctx context.Context) error {
 	if err := e.validate(ctx, e.dates); err != nil {
 		return err
 	}
+	e.change.Skipped = skipped(e.dates)
 	if err := e.settle(ctx, target); err != nil {
 		return err
 	}
@@ -203,6 +204,7 @@ func (e *revision) settle(ctx context.Context, target *meeting.Series) error {
 		if w.base == nil {
 			continue
 		}
+		e.change.Before = append(e.change.Before, w.base)
 		if err := e.settleOne(ctx, w, target); err != nil {
 			return err
 		}

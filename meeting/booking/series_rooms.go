@@ -231,14 +231,14 @@ func (p *planner) roomsOf(ctx context.Context, site int64) ([]*meeting.Room, err
 		if err != nil {
 			return nil, fmt.Errorf("look up other rooms: %w", err)
 		}
-		for _, r := range p.zoned(some) {
+		for _, r := range some {
 			if r.SiteID == site {
 				rooms = append(rooms, r)
 			}
 		}
 		if next == "" {
 			p.bySite[site] = rooms
-			return rooms, p.withBlackouts(ctx, rooms, p.at)
+			return rooms, p.PrepareRooms(ctx, rooms, p.at)
 		}
 		page.Cursor = next
 	}

@@ -3,7 +3,6 @@ package booking
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,25 +95,6 @@ func TestSeries_otherRoomsForSeveral(t *testing.T) {
 	alone := w.weekly("FREQ=WEEKLY;COUNT=1", plain, video)
 	alone.Start, alone.End, alone.OnConflict = new(clock.Parse("2027-03-11T10:00:00")), new(clock.Parse("2027-03-11T11:00:00")), meeting.OtherRoom
 	same(t, "rooms", roomsOn(w.bookSeries(t, w.ann, alone).Meetings), []string{"X+B"})
-}
-
-func TestAssign(t *testing.T) {
-	a, b, c := &meeting.Room{Room: policy.Room{ID: 1}}, &meeting.Room{Room: policy.Room{ID: 2}}, &meeting.Room{Room: policy.Room{ID: 3}}
-	for _, tt := range []struct {
-		choices [][]*meeting.Room
-		want    []*meeting.Room
-	}{
-		{[][]*meeting.Room{{a, b}, {b, a}}, []*meeting.Room{a, b}},
-		{[][]*meeting.Room{{a, b}, {a}}, []*meeting.Room{b, a}},
-		{[][]*meeting.Room{{a, b}, {b, c}, {a}}, []*meeting.Room{b, c, a}},
-		{[][]*meeting.Room{{a}, {a}}, nil},
-		{[][]*meeting.Room{{a, b}, {b, a}, {a, b}}, nil},
-		{[][]*meeting.Room{{}}, nil},
-	} {
-		if got := assign(tt.choices); !slices.Equal(got, tt.want) {
-			t.Errorf("%v: %v, want %v", tt.choices, got, tt.want)
-		}
-	}
 }
 
 // A date that cannot be takes nothing of a quota, and one in another room nothing of the

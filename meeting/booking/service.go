@@ -61,14 +61,6 @@ func (s *Service) conf() meeting.Settings {
 // raised.
 var errUnchanged = errors.New("unchanged")
 
-// checkVersion checks the If-Match of a change; nil: none.
-func checkVersion(ifMatch *int64, current int64) error {
-	if ifMatch != nil && *ifMatch != current {
-		return &meeting.VersionError{Current: current}
-	}
-	return nil
-}
-
 // announce notifies the queue of what the meeting now waits for, what it no longer waits for, and
 // what there is to send. It is called after the commit.
 func (s *Service) announce(ctx context.Context, before, m *meeting.Meeting, notices []meeting.Notice) {

@@ -36,7 +36,7 @@ func (f *TypeFields) apply(t *meeting.Type) error {
 	var found fault.List
 	if f.Name != nil {
 		t.Name = strings.TrimSpace(*f.Name)
-		checkName(&found, "name", t.Name, maxTitle)
+		found.Name("name", t.Name, fault.MaxName)
 	} else if t.Name == "" {
 		found.Add("name", "required", "is required")
 	}
@@ -74,7 +74,7 @@ func (f *TypeFields) check(ctx context.Context, s *Service) error {
 		}
 		for i, id := range *f.RoomIDs {
 			if !slices.ContainsFunc(rooms, func(r *meeting.Room) bool { return r.ID == id }) {
-				found.Add(index("room_ids", i), "unknown_room", "room %d does not exist", id)
+				found.Add(fault.Index("room_ids", i), "unknown_room", "room %d does not exist", id)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (f *TypeFields) check(ctx context.Context, s *Service) error {
 		for i, id := range *f.SiteIDs {
 			switch _, err := s.store.Site(ctx, id); {
 			case errors.Is(err, meeting.ErrNotFound):
-				found.Add(index("site_ids", i), "unknown_site", "site %d does not exist", id)
+				found.Add(fault.Index("site_ids", i), "unknown_site", "site %d does not exist", id)
 			case err != nil:
 				return fmt.Errorf("look up site: %w", err)
 			}
@@ -135,7 +135,7 @@ func (s *Service) UpdateType(ctx context.Context, by meeting.Actor, id int64, if
 	}
 	var same *meeting.Type
 	t, err := s.store.UpdateType(ctx, id, func(t *meeting.Type) error {
-		if err := checkVersion(ifMatch, t.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, t.Version); err != nil {
 			return err
 		}
 		before := *t
@@ -160,7 +160,7 @@ func (s *Service) DeleteType(ctx context.Context, by meeting.Actor, id int64, if
 	if !by.MayManageRooms() {
 		return meeting.ErrForbidden
 	}
-	return s.store.DeleteType(ctx, id, func(t *meeting.Type) error { return checkVersion(ifMatch, t.Version) })
+	return s.store.DeleteType(ctx, id, func(t *meeting.Type) error { return fault.CheckVersion(ifMatch, t.Version) })
 }
 
 // lookUpType finds the type that the meeting will have; nil: none, or an unknown one.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 )
 
@@ -35,7 +36,7 @@ func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifM
 		if err != nil {
 			return nil, err
 		}
-		if err := checkVersion(ifMatch, m.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return nil, err
 		}
 		return s.lastChange(ctx, by, m)
@@ -63,7 +64,7 @@ func (s *Service) UndoSeries(ctx context.Context, by meeting.Actor, id int64, if
 		case p.UserID != by.ID:
 			return nil, s.refuse(ctx, by, series)
 		}
-		return p, checkVersion(ifMatch, series.Version)
+		return p, fault.CheckVersion(ifMatch, series.Version)
 	})
 	if err != nil {
 		return nil, err
@@ -101,17 +102,17 @@ func (s *Service) lastChange(ctx context.Context, by meeting.Actor, m *meeting.M
 
 // undo takes back a change that find returns.
 func (s *Service) undo(ctx context.Context, by meeting.Actor, find func() (*meeting.PastChange, error)) (*meeting.SeriesChange, error) {
-	c, _, err := s.saveWithin(ctx, func() (*meeting.SeriesChange, []*plannedDate, error) {
+	c, err := s.saveWithin(ctx, func() (*meeting.SeriesChange, error) {
 		p, err := find()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		at := s.clock()
 		switch length := s.conf().Undo; {
 		case p.UserID != by.ID:
-			return nil, nil, meeting.ErrForbidden
+			return nil, meeting.ErrForbidden
 		case length <= 0 || at.After(p.Until.Add(undoAllowance)):
-			return nil, nil, meeting.ErrUndoExpired
+			return nil, meeting.ErrUndoExpired
 		}
 		return s.planUndo(ctx, by, p, at)
 	}, func(*meeting.PolicyError) {})
@@ -119,10 +120,10 @@ func (s *Service) undo(ctx context.Context, by meeting.Actor, find func() (*meet
 }
 
 // planUndo restores what a change replaced.
-func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.PastChange, at time.Time) (*meeting.SeriesChange, []*plannedDate, error) {
+func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.PastChange, at time.Time) (*meeting.SeriesChange, error) {
 	c := &meeting.SeriesChange{Undoes: p}
 	if err := s.restoreSeries(ctx, c, p.Series, at); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ids := make([]meeting.ID, len(p.Meetings))
 	for i, past := range p.Meetings {
@@ -130,7 +131,7 @@ func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.Pas
 	}
 	current, err := s.store.MeetingsByID(ctx, ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	byID := map[meeting.ID]*meeting.Meeting{}
 	var want []int64
@@ -145,15 +146,14 @@ func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.Pas
 	slices.Sort(want)
 	rooms, err := s.rooms(ctx, slices.Compact(want))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var bases []*plannedDate
 	for _, past := range p.Meetings {
 		m := byID[past.ID]
 		if m == nil || m.Version != past.Version {
-			return nil, nil, meeting.ErrChangedSince
+			return nil, meeting.ErrChangedSince
 		}
-		bases = append(bases, &plannedDate{base: m})
+		c.Before = append(c.Before, m)
 		if past.Before == nil {
 			m = m.Clone()
 			m.CallOff(meeting.ReasonUndone, by, at)
@@ -162,7 +162,7 @@ func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.Pas
 		}
 		c.Update = append(c.Update, m)
 	}
-	return c, bases, nil
+	return c, nil
 }
 
 // restoreSeries adds to a change the series as it was. One that the past change created is cancelled.

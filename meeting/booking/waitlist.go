@@ -150,7 +150,7 @@ func (s *Service) withdraw(ctx context.Context, by meeting.Actor, id int64, ifMa
 	}
 	at := s.clock()
 	return s.updateWait(ctx, id, func(w *meeting.Wait) (*meeting.Meeting, error) {
-		if err := checkVersion(ifMatch, w.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, w.Version); err != nil {
 			return nil, err
 		}
 		if err := w.InState(at, what, from...); err != nil {
@@ -172,7 +172,7 @@ func (s *Service) Accept(ctx context.Context, by meeting.Actor, id int64, ifMatc
 		return nil, err
 	}
 	return s.give(ctx, w, by, func(w *meeting.Wait, at time.Time) error {
-		if err := checkVersion(ifMatch, w.Version); err != nil {
+		if err := fault.CheckVersion(ifMatch, w.Version); err != nil {
 			return err
 		}
 		return w.InState(at, "accept", meeting.Offered)

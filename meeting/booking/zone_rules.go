@@ -250,19 +250,19 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 	for settled := false; !settled; {
 		settled = true
 		moving := slices.DeleteFunc(slices.Clone(shifts), func(z *ZoneShift) bool { return !z.moves() })
-		var plannedDate []meeting.Occupancy
+		var needed []meeting.Occupancy
 		var of []*ZoneShift
 		var except []meeting.ID
 		for _, z := range moving {
 			except = append(except, z.Meeting.ID)
 			for _, o := range z.occupied() {
-				plannedDate, of = append(plannedDate, o), append(of, z)
+				needed, of = append(needed, o), append(of, z)
 			}
 		}
-		if len(plannedDate) == 0 {
+		if len(needed) == 0 {
 			return nil
 		}
-		taken, err := s.store.Taken(ctx, plannedDate, except)
+		taken, err := s.store.Taken(ctx, needed, except)
 		if err != nil {
 			return fmt.Errorf("look up what is taken: %w", err)
 		}
@@ -276,15 +276,15 @@ func (s *Service) obstruct(ctx context.Context, shifts []*ZoneShift) error {
 		if !settled {
 			continue
 		}
-		order := slices.SortedFunc(maps.Keys(maps.Collect(slices.All(plannedDate))), func(a, b int) int {
-			return cmp.Or(cmp.Compare(plannedDate[a].RoomID, plannedDate[b].RoomID), plannedDate[a].Slot.Start.Compare(plannedDate[b].Slot.Start), cmp.Compare(a, b))
+		order := slices.SortedFunc(maps.Keys(maps.Collect(slices.All(needed))), func(a, b int) int {
+			return cmp.Or(cmp.Compare(needed[a].RoomID, needed[b].RoomID), needed[a].Slot.Start.Compare(needed[b].Slot.Start), cmp.Compare(a, b))
 		})
 		last := -1
 		for _, i := range order {
-			o := plannedDate[i]
-			if last >= 0 && plannedDate[last].RoomID == o.RoomID && plannedDate[last].Slot.Overlaps(o.Slot) { // of two that overlap, the later one stays
+			o := needed[i]
+			if last >= 0 && needed[last].RoomID == o.RoomID && needed[last].Slot.Overlaps(o.Slot) { // of two that overlap, the later one stays
 				of[i].Obstacle, settled = meeting.ReasonTaken, false
-				of[i].Conflicts = append(of[i].Conflicts, plannedDate[last])
+				of[i].Conflicts = append(of[i].Conflicts, needed[last])
 				continue
 			}
 			last = i
@@ -387,71 +387,35 @@ func (s *Service) rebase(ctx context.Context, shifts []*ZoneShift, by meeting.Ac
 		if id == 0 {
 			c := &meeting.SeriesChange{}
 			for _, z := range some {
-				c.Update = append(c.Update, z.moved(by, at))
+				c.Before, c.Update = append(c.Before, z.Meeting), append(c.Update, z.moved(by, at))
 			}
 			changes = append(changes, c)
 			continue
 		}
-		c, err := s.rebaseSeries(ctx, id, some, by, at)
+		c, err := s.PlanMoves(ctx, by, id, len(some), at, func(m *meeting.Meeting) (moved *meeting.Meeting, visible bool, err error) {
+			i := slices.IndexFunc(some, func(z *ZoneShift) bool { return z.Meeting.ID == m.ID })
+			switch {
+			case i < 0:
+				return nil, false, nil
+			case m.Version != some[i].Meeting.Version:
+				return nil, false, meeting.ErrOutdated
+			}
+			return some[i].moved(by, at), some[i].moves(), nil
+		})
 		if err != nil {
 			return err
 		}
 		changes = append(changes, c)
-	}
-	before := map[meeting.ID]*meeting.Meeting{}
-	for _, z := range shifts {
-		before[z.Meeting.ID] = z.Meeting
 	}
 	notices, err := s.store.SaveTogether(ctx, changes)
 	if err != nil {
 		return fmt.Errorf("rebase: %w", err)
 	}
 	for _, c := range changes {
-		s.announceSeries(ctx, c, before, nil)
+		s.announceSeries(ctx, c, nil)
 	}
 	s.scheduler.Schedule(ctx, Deliveries(notices)...)
 	return nil
-}
-
-// rebaseSeries moves dates of a series; people are notified of it once.
-func (s *Service) rebaseSeries(ctx context.Context, id int64, shifts []*ZoneShift, by meeting.Actor, at time.Time) (*meeting.SeriesChange, error) {
-	series, err := s.store.Series(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	all, err := s.store.SeriesMeetings(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	series.NameWalls(all)
-	target := series.Clone()
-	target.UpdatedAt = at
-	e := &revision{
-		planner: &planner{Service: s, by: by, at: at}, before: series, all: all, moved: true, visible: true,
-		change: &meeting.SeriesChange{Series: target},
-	}
-	visible := false
-	for _, m := range e.concerned() {
-		i := slices.IndexFunc(shifts, func(z *ZoneShift) bool { return z.Meeting.ID == m.ID })
-		if i < 0 {
-			e.kept = append(e.kept, m)
-			continue
-		}
-		if m.Version != shifts[i].Meeting.Version {
-			return nil, meeting.ErrOutdated
-		}
-		moved := shifts[i].moved(by, at)
-		moved.Notices = e.personal(moved.Notices)
-		visible = visible || shifts[i].moves()
-		e.kept, e.change.Update = append(e.kept, moved), append(e.change.Update, moved)
-	}
-	if len(e.change.Update) < len(shifts) {
-		return nil, meeting.ErrOutdated
-	}
-	if visible {
-		e.notifyChange(series.Clone(), target, target)
-	}
-	return e.change, nil
 }
 
 // moved returns the meeting at its local time.

@@ -50,7 +50,7 @@ func TestZone_unknownSinceItWasStored(t *testing.T) {
 		if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || e.Faults[0].Code != "unknown_timezone" {
 			t.Errorf("%s: a series in the room's zone: %v", name, err)
 		}
-		open := cloneRoom(w.store.rooms[room.ID])
+		open := w.store.rooms[room.ID].Clone()
 		open.Zone = lost
 		day := clock.Slot{Start: w.clock(), End: w.clock().Add(24 * time.Hour)}
 		for slot := range open.Openings(day, time.Hour, nil, nil) {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -239,5 +238,3 @@ func list[T, U any](from []T, convert func(T) U) []U {
 	}
 	return out
 }
-
-func element(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
@@ -359,7 +360,7 @@ func persons(as []AttendeeInput) []meeting.Person {
 func (d *decoder) reminders(in []ReminderInput) []meeting.Reminder {
 	rs := make([]meeting.Reminder, len(in))
 	for i, r := range in {
-		location := element("reminders", i) + ".offset"
+		location := fault.Index("reminders", i) + ".offset"
 		rs[i] = meeting.Reminder{
 			Before:   meeting.Anchor(r.Before),
 			Offset:   d.duration(location, r.Offset),

@@ -12,7 +12,7 @@ import (
 func (r *run) create(ctx context.Context, t *task, b *eventBooking) error {
 	t.item.Result = Created
 	if b.dates.Set == nil {
-		m, err := r.meetings.Book(ctx, r.by, b.fields.Fields)
+		m, err := r.meetings.BookImport(ctx, r.by, b.fields.Fields)
 		if err == nil {
 			t.item.MeetingID = m.ID
 		}
