@@ -321,7 +321,11 @@ func (i *importing) flush(ctx context.Context) error {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES ", quoteName(i.of.name), i.of.list())
+	overriding := ""
+	if i.dialect == migrations.Postgres {
+		overriding = " OVERRIDING SYSTEM VALUE" // some IDs are always generated
+	}
+	fmt.Fprintf(&b, "INSERT INTO %s (%s)%s VALUES ", quoteName(i.of.name), i.of.list(), overriding)
 	for n := range i.pending {
 		switch at := n % len(i.of.columns); {
 		case n == 0:
