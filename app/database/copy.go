@@ -154,7 +154,8 @@ func (c *copying) all(ctx context.Context) ([]CopiedTable, error) {
 	return copied, nil
 }
 
-// tables returns the tables of the target, which must be those of the source.
+// tables returns the tables of the target, which must be those of the source, but for the index of
+// searches: Postgres has an index proper.
 func (c *copying) tables(ctx context.Context) ([]*table, error) {
 	rows, err := c.tx.Query(ctx, columnsOfTables)
 	if err != nil {
@@ -174,7 +175,7 @@ func (c *copying) tables(ctx context.Context) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := c.source.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'")
+	here, err := c.source.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'meeting_search%' AND name <> 'goose_db_version'")
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func newest(ctx context.Context, db *DB) (version int64, err error) {
 // exportedTables returns the tables of an export by name, with their columns.
 func exportedTables(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect) (tables []*table, err error) {
 	query := `SELECT m.name, p.name, lower(p.type), false FROM sqlite_master m JOIN pragma_table_info(m.name) p
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, p.cid`
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'meeting_search%' ORDER BY m.name, p.cid`
 	if dialect == migrations.Postgres {
 		query = columnsOfTables
 	}
@@ -362,6 +362,9 @@ func (i *importing) suspend(ctx context.Context, tables []*table) (restore []str
 			statements = append(statements, "DROP TRIGGER "+quoteName(name))
 			restore = append(restore, definition)
 		}
+		// The triggers of meetings keep the index of searches.
+		statements = append(statements, "DELETE FROM meeting_search")
+		restore = append(restore, "INSERT INTO meeting_search (rowid, body) SELECT id, search_text(title, description, fields) FROM meetings")
 	}
 	rows, err := i.tx.QueryContext(ctx, query)
 	if err != nil {
