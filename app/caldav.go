@@ -40,7 +40,7 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 			return
 		}
 		ctx := account.WithPrincipal(c.Request.Context(), p)
-		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
+		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), Groups: &p.Groups}
 		a.limits.ofToken(c, p, func() { server.Serve(c.Writer, c.Request.WithContext(ctx), by) })
 	}
 	discover := func(c *gin.Context) {

@@ -50,6 +50,9 @@ type Actor struct {
 	// Quiet actors import: nobody is notified of what they do.
 	Quiet bool
 
+	// Groups of a user. The service looks them up where they matter; nil: not looked up.
+	Groups *[]int64
+
 	// RepresentedIDs are absent users for whom a manager decides. The service looks them up where
 	// they matter; nil: not looked up.
 	RepresentedIDs  *[]int64

@@ -26,7 +26,7 @@ func (a Actor) mayApprove(levels approvalLevels) bool {
 		return true
 	}
 	for i, rooms := range levels {
-		if slices.ContainsFunc(rooms, func(r *Room) bool { return !a.mayAgree(r, i+1, false) }) {
+		if slices.ContainsFunc(rooms, func(r *Room) bool { return !a.mayAgree(r, i+1, false) && !a.skipsApproval(r) }) {
 			return false
 		}
 	}

@@ -16,6 +16,7 @@ type Site struct {
 	Name      string
 	Timezone  string // IANA; empty: the installation's
 	Address   string // local part of the mail address that stands for any of its rooms, in lower case; empty: none
+	Access    Access // of its rooms without their own
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -30,6 +31,8 @@ type Room struct {
 	Photo     string // version of the photo; empty: none
 	Timezone  string // IANA, as given for this room; empty: the site's, then the installation's
 	Approval  RoomApproval
+	Access    Access  // in force
+	OwnAccess *Access // as given for this room; nil: the site's
 	CheckIn   CheckIn
 	Inherits  bool  // CheckIn is the installation's, and follows it
 	Closures  int64 // number raised by the store when a blackout of the room or its site, or a setting that bookings are checked against, changes; 0: never changed

@@ -59,6 +59,7 @@ func (t *Terms) Violations(base *Meeting, by Actor, limits policy.Limits, at tim
 		}
 		v = append(v, r.Check(w, limits)...)
 	}
+	v = append(v, t.accessViolations(base, by)...)
 	return distinct(append(v, t.typeViolations(base, by)...))
 }
 

@@ -61,19 +61,19 @@ type Guard struct{}
 // Check calls [Recheck].
 func (Guard) Check(tx *gorm.DB) error { return Recheck(tx) }
 
-// Credential returns the token of the request and the roles that its user may have, for statements
-// that recheck rights themselves. The token is 0 if the request has none.
-func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string) {
+// Credential returns the token of the request, the roles that its user may have, and the groups that the
+// user must be in, for statements that recheck rights themselves. The token is 0 if the request has none.
+func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64) {
 	p, ok := account.FromContext(ctx)
 	if !ok || p.TokenID == 0 {
-		return 0, nil
+		return 0, nil, nil
 	}
 	for _, r := range account.Roles {
 		if r.Covers(p.Role) {
 			roles = append(roles, string(r))
 		}
 	}
-	return p.TokenID, roles
+	return p.TokenID, roles, p.Groups
 }
 
 // GuardedTrail is a [Trail] that rechecks the caller's rights with each entry, for stores that

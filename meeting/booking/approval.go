@@ -190,11 +190,25 @@ func (s *Service) roster(ctx context.Context, rooms []*meeting.Room) (*meeting.R
 	return known, nil
 }
 
+// withGroups returns the actor with the groups of the user, if they are not known yet.
+func (s *Service) withGroups(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {
+	if by.Kind != meeting.ActorUser || by.ID == 0 || by.IsAdmin() || by.Groups != nil {
+		return by, nil
+	}
+	groups, err := s.store.GroupsOf(ctx, by.ID)
+	if err != nil {
+		return by, fmt.Errorf("look up groups: %w", err)
+	}
+	by.Groups = &groups
+	return by, nil
+}
+
 // WithDeputies returns the actor with the users whom they represent now. Only managers need them:
 // admins may decide any request. A caller that checks rights repeatedly calls it once.
 func (s *Service) WithDeputies(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {
-	if by.Role != meeting.Manager {
-		return by, nil
+	by, err := s.withGroups(ctx, by)
+	if err != nil || by.Role != meeting.Manager {
+		return by, err
 	}
 	return s.withRepresented(ctx, by)
 }
@@ -202,8 +216,9 @@ func (s *Service) WithDeputies(ctx context.Context, by meeting.Actor) (meeting.A
 // deciding returns the actor with the users whom they represent. An admin may decide any request,
 // but the decision names the absent user that it was made for.
 func (s *Service) deciding(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {
-	if by.Role != meeting.Manager && by.Role != meeting.Admin {
-		return by, nil
+	by, err := s.withGroups(ctx, by)
+	if err != nil || by.Role != meeting.Manager && by.Role != meeting.Admin {
+		return by, err
 	}
 	return s.withRepresented(ctx, by)
 }

@@ -14,9 +14,6 @@ import (
 // Book creates a meeting. It is confirmed, or pending if a room needs approval by someone else. It
 // takes all its rooms or none.
 func (s *Service) Book(ctx context.Context, by meeting.Actor, f Fields) (*meeting.Meeting, error) {
-	if f.Override != nil && !by.IsAdmin() {
-		return nil, meeting.ErrForbidden
-	}
 	by, err := importing(by, f.Import)
 	if err != nil {
 		return nil, err
@@ -53,6 +50,9 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 	}
 	if err := f.authorizeOrganizer(by, by.Person(), known, known.rooms); err != nil {
 		return nil, err
+	}
+	if f.Override != nil && !by.MayOverride(known.rooms) {
+		return nil, meeting.ErrForbidden
 	}
 	terms, err := f.terms(nil, known)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Service) Update(ctx context.Context, by meeting.Actor, id meeting.ID, i
 
 // revise applies the fields to a meeting, or returns errUnchanged.
 func (s *Service) revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f Fields, conf meeting.Settings, c changing) error {
-	if !by.MayEdit(m) && !f.namesOnlyOrganizer() || f.Override != nil && !by.IsAdmin() {
+	if !by.MayEdit(m) && !f.namesOnlyOrganizer() || f.Override != nil && !by.MayOverride(c.known.rooms) {
 		return meeting.ErrForbidden
 	}
 	if err := f.mayChange(m, by); err != nil {

@@ -486,3 +486,8 @@ func (w *world) actions(id meeting.ID) []meeting.Action {
 	}
 	return out
 }
+
+// GroupsOf returns the group of the user's own ID.
+func (s *fakeStore) GroupsOf(_ context.Context, userID int64) ([]int64, error) {
+	return []int64{userID}, nil
+}

@@ -50,7 +50,7 @@ func (s *Service) UpdateSite(ctx context.Context, by meeting.Actor, id int64, if
 		if err := f.apply(site); err != nil {
 			return err
 		}
-		if *site == before {
+		if reflect.DeepEqual(*site, before) {
 			same = site
 			return errUnchanged
 		}

@@ -30,6 +30,7 @@ type SiteFields struct {
 	Name     *string
 	Timezone *string // empty: the installation's
 	Address  *string // empty: none
+	Access   *meeting.Access
 
 	Faults []meeting.Fault // found while decoding
 }
@@ -49,6 +50,10 @@ func (f *SiteFields) apply(s *meeting.Site) error {
 		}
 	}
 	setAddress(&found, &s.Address, f.Address)
+	if f.Access != nil {
+		s.Access = f.Access.Clone()
+		s.Access.Check(&found)
+	}
 	return fault.Merge(f.Faults, found).Err()
 }
 
@@ -87,6 +92,7 @@ type RoomFields struct {
 	Timezone *string // empty: the site's
 	Address  *string // empty: none
 	Active   *bool
+	Access   **meeting.Access // to nil: the site's
 
 	ApprovalRequired *bool
 	ApproverIDs      *[]int64
@@ -211,6 +217,13 @@ func (f *RoomFields) place(r *meeting.Room, look roomLookUp, found *fault.List) 
 	}
 	setAddress(found, &r.Address, f.Address)
 	set(&r.Active, f.Active)
+	if f.Access != nil {
+		r.OwnAccess = *f.Access
+		if r.OwnAccess != nil {
+			r.OwnAccess = new(r.OwnAccess.Clone())
+			r.OwnAccess.Check(found)
+		}
+	}
 }
 
 func checkFeatures(found *fault.List, features []string) {

@@ -41,20 +41,26 @@ type planner struct {
 }
 
 func (s *Service) planner(ctx context.Context, by meeting.Actor, f *SeriesFields) (*planner, error) {
-	if f.Override != nil && !by.IsAdmin() {
+	by, err := s.WithDeputies(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	if f.Override != nil && !by.IsAdmin() && (by.Groups == nil || len(*by.Groups) == 0) {
 		return nil, meeting.ErrForbidden
 	}
-	by, err := s.WithDeputies(ctx, by)
 	return &planner{
 		Service: s, by: by, conf: s.conf(), at: s.clock(), onConflict: f.OnConflict, override: f.Override,
 		approvals: map[string]meeting.ApprovalPlan{}, places: newPlaces(), substitutes: newSubstitutes(),
-	}, err
+	}, nil
 }
 
 // validate sets the reason for each date that cannot be booked, after searching for substitute
 // rooms if requested.
 func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 	for _, w := range dates {
+		if p.override != nil && !p.by.MayOverride(w.terms.Rooms) {
+			return meeting.ErrForbidden
+		}
 		p.checkRules(w)
 	}
 	if err := p.checkTaken(ctx, dates); err != nil {
@@ -83,9 +89,18 @@ func (p *planner) validate(ctx context.Context, dates []*plannedDate) error {
 // checkRules records the policy violations of the date.
 func (p *planner) checkRules(w *plannedDate) {
 	violations := w.terms.Violations(w.base, p.by, p.conf.Limits, p.at)
-	if w.terms.Accept(violations, p.override) != nil {
+	if p.accept(&w.terms, violations) != nil {
 		w.breaks(violations)
 	}
+}
+
+// accept accepts the terms of a date, possibly in substitute rooms. An override counts in rooms whose
+// policies the actor may override.
+func (p *planner) accept(t *meeting.Terms, violations []meeting.Fault) error {
+	if len(violations) > 0 && !p.by.MayOverride(t.Rooms) {
+		return t.Accept(violations, nil)
+	}
+	return t.Accept(violations, p.override)
 }
 
 func (w *plannedDate) breaks(rules []meeting.Fault) {

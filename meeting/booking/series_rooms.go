@@ -46,7 +46,7 @@ func (p *planner) findOthers(ctx context.Context, dates []*plannedDate) (found b
 		}
 		changed := w.terms
 		changed.Rooms = rooms
-		if rooms == nil || changed.Accept(changed.Violations(w.base, p.by, p.conf.Limits, p.at), p.override) != nil {
+		if rooms == nil || p.accept(&changed, changed.Violations(w.base, p.by, p.conf.Limits, p.at)) != nil {
 			continue
 		}
 		w.terms, w.skip, w.other = changed, nil, true

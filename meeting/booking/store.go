@@ -26,6 +26,8 @@ type Store interface {
 	OriginStore
 	TransferStore
 
+	GroupsOf(ctx context.Context, userID int64) ([]int64, error) // of a user; none for an unknown one
+
 	CreateSite(ctx context.Context, s *meeting.Site) error
 	Site(ctx context.Context, id int64) (*meeting.Site, error)
 	UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site) error) (*meeting.Site, error)

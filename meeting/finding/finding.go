@@ -30,6 +30,7 @@ type AvailabilityQuery struct {
 type Availability struct {
 	Room          *meeting.Room
 	NeedsApproval bool     // by someone other than the actor
+	MayOverride   bool     // the actor may override the room's policies
 	Reasons       []Reason // why it is not available, at most maxReasons; empty: it is free
 	MoreReasons   int      // left out of Reasons
 }

@@ -33,6 +33,7 @@ type Grid struct {
 type GridRoom struct {
 	*meeting.Room
 	Closed []clock.Slot // outside of its opening hours; within the span
+	Barred bool         // the actor may not book it
 }
 
 const (
@@ -79,7 +80,7 @@ func (q *GridQuery) draw(rooms []*meeting.Room, meetings []*meeting.Meeting) *Gr
 	for _, r := range rooms {
 		span := q.span([]*meeting.Room{r})
 		r.Blackouts = slices.DeleteFunc(r.Blackouts, func(b policy.Blackout) bool { return !b.Slot.Overlaps(span) })
-		g.Rooms = append(g.Rooms, GridRoom{r, span.Without(open.Of(&r.Room, span))})
+		g.Rooms = append(g.Rooms, GridRoom{Room: r, Closed: span.Without(open.Of(&r.Room, span))})
 	}
 	return g
 }
@@ -151,8 +152,23 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 		return nil, "", err
 	}
 	g = q.draw(rooms, ms)
+	if err := s.bar(ctx, by, g.Rooms); err != nil {
+		return nil, "", err
+	}
 	g.Sites, err = s.sitesOf(ctx, g.Rooms)
 	return g, next, err
+}
+
+// bar marks the rooms that the actor may not book.
+func (s *Service) bar(ctx context.Context, by meeting.Actor, rooms []GridRoom) error {
+	if !slices.ContainsFunc(rooms, func(r GridRoom) bool { return len(r.Access.Book) > 0 }) {
+		return nil
+	}
+	by, err := s.meetings.WithDeputies(ctx, by)
+	for i := range rooms {
+		rooms[i].Barred = !by.MayBook(rooms[i].Room)
+	}
+	return err
 }
 
 func (s *Service) gridRooms(ctx context.Context, q GridQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {

@@ -51,6 +51,9 @@ func (a *searcher) reasons(r *meeting.Room, slot clock.Slot, taken, held []clock
 		}})
 	}
 	violations := r.Check(policy.Proposal{Slot: slot, Persons: a.need.Persons, Now: a.now}, a.settings.Limits)
+	if !a.MayBook(r) {
+		violations = append(violations, meeting.NotAllowed(r))
+	}
 	if a.holds(r) || len(violations) > 0 { // as for a booking
 		for _, c := range policy.QuotaClaims(a.ID, []*policy.Room{&r.Room}, slot, policy.Held{}) {
 			others := held

@@ -83,7 +83,7 @@ func (s *Service) Availability(ctx context.Context, by meeting.Actor, q Availabi
 	for _, r := range rooms {
 		reasons := a.reasons(r, q.Slot, taken[r.ID], held[r.ID])
 		if len(reasons) == 0 || !q.OnlyFree {
-			found = append(found, Availability{Room: r, NeedsApproval: a.needsApproval(r), Reasons: reasons}.short())
+			found = append(found, Availability{Room: r, NeedsApproval: a.needsApproval(r), MayOverride: a.MayOverride([]*meeting.Room{r}), Reasons: reasons}.short())
 		}
 	}
 	return found, next, nil
@@ -193,7 +193,7 @@ func (s *Service) suggest(ctx context.Context, a *searcher, rooms []*meeting.Roo
 	if err := s.meetings.PrepareRooms(ctx, rooms, a.now); err != nil {
 		return nil, err
 	}
-	rooms = slices.DeleteFunc(rooms, func(r *meeting.Room) bool { return !r.Lasts(length, span, a.settings.Limits) })
+	rooms = slices.DeleteFunc(rooms, func(r *meeting.Room) bool { return !a.MayBook(r) || !r.Lasts(length, span, a.settings.Limits) })
 	taken, err := s.taken(ctx, rooms, span, a.now)
 	if err != nil {
 		return nil, err

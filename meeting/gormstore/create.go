@@ -112,11 +112,12 @@ func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []history
 func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, history []historyRow, origin *meeting.Origin) (id meeting.ID, err error) {
 	var token int64
 	var roles []string
+	var groups []int64
 	if s.guard != nil {
-		token, roles = s.guard.Credential(tx.Statement.Context)
+		token, roles, groups = s.guard.Credential(tx.Statement.Context)
 	}
 	args := append(newMeetingRow(m).values(), inOneParameter(roomRows(m)), inOneParameter(takenRows(m)), inOneParameter(attendeeRows(m)),
-		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","), table(originRows(origin)))
+		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","), table(originRows(origin)), textOf(append([]int64{}, groups...)))
 	if err = statements.Raw(tx, "create", args...).Find(&id).Error; err != nil || id != 0 {
 		return id, originTaken(err)
 	}

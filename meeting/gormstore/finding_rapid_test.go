@@ -202,6 +202,8 @@ type search struct {
 // search draws such a world again and again, for a while or as often as rapid does.
 func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T, *search)) {
 	dora := f.user("dora@example.org", meeting.Manager)
+	f.sql("INSERT INTO groups (id, name, version, created_at, updated_at) VALUES (1, 'crew', 1, ?, ?), (2, 'others', 1, ?, ?)", now, now, now, now)
+	f.sql("INSERT INTO group_members (user_id, group_id) VALUES (?, 1), (?, 2)", f.anna.ID, dora.ID)
 	over, rounds := time.Now().Add(atMost), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if time.Now().After(over) && rounds > 0 {
@@ -262,6 +264,10 @@ func (s *search) draw(t *rapid.T) func(*meeting.Room) {
 			if p.Quota.Count == 0 && p.Quota.Duration == 0 {
 				p.Quota.Count = 1
 			}
+		}
+		if rapid.Bool().Draw(t, "access") {
+			groups := func(name string) []int64 { return rapid.SampledFrom([][]int64{nil, {1}, {2}, {1, 2}}).Draw(t, name) }
+			r.OwnAccess = &meeting.Access{Book: groups("book"), WithoutApproval: groups("without_approval")}
 		}
 		if rapid.Bool().Draw(t, "asks") {
 			r.Approval.Required = true

@@ -31,6 +31,7 @@ type roomRow struct {
 	ApprovalEscalateAfterSeconds int64
 	Policy                       policyJSON  `gorm:"serializer:json"`
 	CheckIn                      checkInJSON `gorm:"serializer:json"`
+	Access                       *accessJSON `gorm:"serializer:json"`
 	Address                      string
 	Photo                        string
 	DeletedAt                    *time.Time
@@ -48,6 +49,7 @@ type fullRoom struct {
 	Zone      string
 	Closures  int64
 	Approvers []approverPart
+	OfSite    *accessJSON // access
 }
 
 // Levels of approvers that only the store knows by number.
@@ -65,7 +67,7 @@ type approverPart struct {
 var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
-	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.photo,
+	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.photo, rooms.access, sites.access AS site_access,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
 // roomReader reads rows of fullRoomColumns. Every booking and every search reads rooms, and gorm
@@ -74,21 +76,22 @@ type roomReader struct {
 	features  decoded[[]string]
 	policies  decoded[policyJSON]
 	checkIns  decoded[checkInJSON]
+	accesses  decoded[*accessJSON]
 	approvers decoded[[]approverPart]
 }
 
 func (d *roomReader) read(rows *sql.Rows) (*meeting.Room, error) {
 	var z fullRoom
 	r := &z.Row
-	var features, policy, checkIn, approvers sql.RawBytes
+	var features, policy, checkIn, access, ofSite, approvers sql.RawBytes
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
 		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
-		&features, &policy, &checkIn, &r.Address, &r.Photo, &approvers)
+		&features, &policy, &checkIn, &r.Address, &r.Photo, &access, &ofSite, &approvers)
 	if err != nil {
 		return nil, err
 	}
-	err = cmp.Or(d.features.into(&r.Features, features), d.policies.into(&r.Policy, policy), d.checkIns.into(&r.CheckIn, checkIn),
+	err = cmp.Or(d.features.into(&r.Features, features), d.policies.into(&r.Policy, policy), d.checkIns.into(&r.CheckIn, checkIn), d.accesses.into(&r.Access, access), d.accesses.into(&z.OfSite, ofSite),
 		d.approvers.into(&z.Approvers, approvers))
 	if err != nil {
 		return nil, fmt.Errorf("room %d: %w", r.ID, err)
@@ -173,6 +176,9 @@ func newRoomRow(r *meeting.Room) *roomRow {
 		CheckIn: checkInJSON{Required: r.CheckIn.Required, Opens: period(r.CheckIn.Opens), Grace: period(r.CheckIn.Grace), Inherits: r.Inherits},
 		Version: r.Version, CreatedAt: micro(r.CreatedAt), UpdatedAt: micro(r.UpdatedAt),
 	}
+	if r.OwnAccess != nil {
+		row.Access = accessRow(*r.OwnAccess)
+	}
 	if r.Features == nil {
 		row.Features = []string{}
 	}
@@ -198,6 +204,10 @@ func (z *fullRoom) room() *meeting.Room {
 		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
 		Version:  r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	room.OwnAccess = r.Access.access()
+	if in := cmp.Or(r.Access, z.OfSite); in != nil {
+		room.Access = *in.access()
 	}
 	if len(r.Features) > 0 {
 		room.Features = r.Features
@@ -262,6 +272,9 @@ func (s *Store) createRoom(tx *gorm.DB, row *roomRow, r *meeting.Room) error {
 		return err
 	}
 	if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
+		return err
+	}
+	if err := saveAccess(tx, accessGroupRow{RoomID: &row.ID}, r.OwnAccess); err != nil {
 		return err
 	}
 	return s.note(tx, "room.created", row.ID, row.Name, nil, noted(row, r))
@@ -333,6 +346,11 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := saveApprovers(tx, id, room.Approval); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
+		if !reflect.DeepEqual(room.OwnAccess, was.OwnAccess) {
+			if err := saveAccess(tx, accessGroupRow{RoomID: &id}, room.OwnAccess); err != nil {
+				return fmt.Errorf("update room %d: %w", id, err)
+			}
+		}
 		if room.CheckIn != was.CheckIn {
 			if err := s.expectPeople(tx, id, room.UpdatedAt); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
@@ -344,7 +362,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
 			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
 		}
-		room.Zone, room.Closures = found[0].Zone, found[0].Closures
+		room.Zone, room.Closures, room.Access = found[0].Zone, found[0].Closures, found[0].Access
 		return s.note(tx, "room.changed", id, room.Name, before, noted(newRoomRow(room), room))
 	})
 	if err != nil {
@@ -358,7 +376,7 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 func checksDiffer(before, after *meeting.Room) bool {
 	return before.Active != after.Active || before.Capacity != after.Capacity || before.CheckIn != after.CheckIn ||
 		before.SiteID != after.SiteID || before.Timezone != after.Timezone ||
-		!reflect.DeepEqual(before.Policy, after.Policy) || !reflect.DeepEqual(before.Approval, after.Approval)
+		!reflect.DeepEqual(before.OwnAccess, after.OwnAccess) || !reflect.DeepEqual(before.Policy, after.Policy) || !reflect.DeepEqual(before.Approval, after.Approval)
 }
 
 // DeleteRoom excludes new meetings in the room by the row's lock: see insertMeeting.
@@ -387,8 +405,11 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
 			return err
 		}
+		if err := saveAccess(tx, accessGroupRow{RoomID: &id}, nil); err != nil {
+			return err
+		}
 		err = tx.Model(&roomRow{ID: id}).Updates(map[string]any{
-			"address": "", "photo": "", "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
+			"address": "", "photo": "", "access": nil, "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
 		}).Error
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"gorm.io/gorm"
@@ -17,6 +18,7 @@ type siteRow struct {
 	Name      string
 	Timezone  string
 	Address   string
+	Access    *accessJSON `gorm:"serializer:json"`
 	Version   int64
 	CreatedAt time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
@@ -25,11 +27,19 @@ type siteRow struct {
 func (siteRow) TableName() string { return "sites" }
 
 func newSiteRow(s *meeting.Site) *siteRow {
-	return &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Address: s.Address, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
+	row := &siteRow{ID: s.ID, Name: s.Name, Timezone: s.Timezone, Address: s.Address, Version: s.Version, CreatedAt: micro(s.CreatedAt), UpdatedAt: micro(s.UpdatedAt)}
+	if len(s.Access.Groups()) > 0 {
+		row.Access = accessRow(s.Access)
+	}
+	return row
 }
 
 func (r *siteRow) site() *meeting.Site {
-	return &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Address: r.Address, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	site := &meeting.Site{ID: r.ID, Name: r.Name, Timezone: r.Timezone, Address: r.Address, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	if r.Access != nil {
+		site.Access = *r.Access.access()
+	}
+	return site
 }
 
 func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
@@ -41,6 +51,9 @@ func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
 			return err
 		}
 		if err := saveAddress(tx, "", mailAddressRow{Address: row.Address, SiteID: &row.ID}); err != nil {
+			return err
+		}
+		if err := saveAccess(tx, accessGroupRow{SiteID: &row.ID}, &site.Access); err != nil {
 			return err
 		}
 		return s.note(tx, "site.created", row.ID, row.Name, nil, []any{row})
@@ -79,7 +92,13 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 		if err := saveAddress(tx, row.Address, mailAddressRow{Address: changed.Address, SiteID: &id}); err != nil {
 			return fmt.Errorf("update site %d: %w", id, err)
 		}
-		if changed.Timezone != row.Timezone {
+		access := !reflect.DeepEqual(changed.Access, row.Access)
+		if access {
+			if err := saveAccess(tx, accessGroupRow{SiteID: &id}, &site.Access); err != nil {
+				return fmt.Errorf("update site %d: %w", id, err)
+			}
+		}
+		if access || changed.Timezone != row.Timezone {
 			if _, err := recheck(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {
 				return fmt.Errorf("update site %d: %w", id, err)
 			}

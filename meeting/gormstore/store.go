@@ -88,8 +88,9 @@ type Guard interface {
 	// Check returns an error if the caller of the request has lost rights since, and keeps them
 	// until the transaction ends.
 	Check(tx *gorm.DB) error
-	// Credential returns the token of the request and the roles that its user may have; 0: none.
-	Credential(ctx context.Context) (tokenID int64, roles []string)
+	// Credential returns the token of the request, 0: none, the roles that its user may have, and the
+	// groups that the user must be in.
+	Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64)
 }
 
 // Guarded returns the store with a guard for all its changes.

@@ -20,6 +20,7 @@ type Availability struct {
 	NeedsApproval bool       `json:"needs_approval" doc:"Whether someone else must approve the booking"`
 	Reasons       []Obstacle `json:"reasons" nullable:"false" doc:"Why the room is not free; at most the first 20 reasons"`
 	MoreReasons   int        `json:"more_reasons,omitempty" doc:"Number of further reasons"`
+	MayOverride   bool       `json:"may_override" doc:"Whether the caller may override the policies of the room with a reason"`
 }
 
 // Obstacle is a reason why a room is not available.
@@ -130,7 +131,7 @@ func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*li
 
 func availabilityOf(a finding.Availability) Availability {
 	return Availability{
-		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval, MoreReasons: a.MoreReasons,
+		Room: roomOf(a.Room), Free: len(a.Reasons) == 0, NeedsApproval: a.NeedsApproval, MayOverride: a.MayOverride, MoreReasons: a.MoreReasons,
 		Reasons: list(a.Reasons, func(r finding.Reason) Obstacle {
 			of, span := r.Figures, r.Span
 			if span.Start.IsZero() {

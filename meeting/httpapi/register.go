@@ -152,7 +152,7 @@ func actorOf(ctx context.Context) (meeting.Actor, error) {
 		return meeting.Actor{}, account.ErrUnauthorized
 	}
 	return meeting.Actor{
-		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), CalendarMails: p.CalendarMails,
+		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), CalendarMails: p.CalendarMails, Groups: &p.Groups,
 		Blind: !p.HasScope(account.MeetingsRead) && !p.HasScope(account.MeetingsWrite),
 	}, nil
 }

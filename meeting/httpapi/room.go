@@ -28,6 +28,7 @@ type Room struct {
 	Active    bool         `json:"active"`
 	Approval  RoomApproval `json:"approval"`
 	Policy    Policy       `json:"policy"`
+	Access    *Access      `json:"access" doc:"What members of groups may do in the room; null if that of its site applies"`
 	CheckIn   CheckIn      `json:"check_in"`
 	Blackouts []Blackout   `json:"blackouts" nullable:"false" doc:"Current and future blackouts of the room and its site"`
 	Version   int64        `json:"version"`
@@ -101,6 +102,7 @@ func roomOf(r *meeting.Room) Room {
 		Active:    r.Active,
 		Approval:  roomApprovalOf(r.Approval),
 		Policy:    policyOf(r.Policy),
+		Access:    accessOf(r.OwnAccess),
 		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace), Inherited: r.Inherits},
 		Blackouts: list(r.Blackouts, func(b policy.Blackout) Blackout { return blackoutOf(&b) }),
 		Version:   r.Version,
@@ -166,6 +168,7 @@ type RoomPatch struct {
 	Active   Field[bool]              `json:"active,omitempty" doc:"Whether the room takes new meetings"`
 	Approval Field[RoomApprovalPatch] `json:"approval,omitempty"`
 	Policy   Field[PolicyPatch]       `json:"policy,omitempty"`
+	Access   Field[Access]            `json:"access,omitempty" doc:"Complete access, which replaces the previous one; null for that of the site"`
 	CheckIn  Field[CheckInPatch]      `json:"check_in,omitempty" doc:"Check-in rules of the room; null for the installation's setting"`
 }
 
@@ -217,6 +220,7 @@ func (p RoomPatch) fields(faults []meeting.Fault) booking.RoomFields {
 	f := booking.RoomFields{
 		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
 		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Active: p.Active.or(true).ptr(),
+		Access: p.roomAccess(),
 
 		ApprovalRequired: approval.Required.ptr(),
 		ApproverIDs:      approval.ApproverIDs.ptr(),

@@ -17,6 +17,7 @@ type Site struct {
 	Name      string    `json:"name"`
 	Timezone  *string   `json:"timezone" doc:"IANA time zone name; null if the installation's time zone applies"`
 	Address   *string   `json:"address" doc:"Part before the @ of the mail address that stands for any room of the site; null if it has none" example:"berlin"`
+	Access    Access    `json:"access" doc:"What members of groups may do in rooms of the site that have no access of their own"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -24,7 +25,7 @@ type Site struct {
 
 func siteOf(s *meeting.Site) Site {
 	return Site{
-		ID: s.ID, Name: s.Name, Timezone: text(s.Timezone), Address: text(s.Address), Version: s.Version,
+		ID: s.ID, Name: s.Name, Timezone: text(s.Timezone), Address: text(s.Address), Access: *accessOf(&s.Access), Version: s.Version,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
 	}
 }
@@ -34,6 +35,7 @@ type SitePatch struct {
 	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
 	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for the site's rooms; null for the installation's time zone" example:"Europe/Berlin"`
 	Address  Field[string] `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none" example:"berlin"`
+	Access   Field[Access] `json:"access,omitempty" doc:"Complete access, which replaces the previous one; null for everyone"`
 }
 
 // SiteInput is a new site.
@@ -46,7 +48,7 @@ func (SiteInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 func (p SitePatch) fields(faults []meeting.Fault) booking.SiteFields {
-	return booking.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Faults: faults}
+	return booking.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Access: mapField(p.Access, Access.access), Faults: faults}
 }
 
 func (h *handlers) registerSites(api huma.API) {

@@ -74,6 +74,7 @@ var englishReasons = reasons{
 	days: "%d days", hours: "%d h", minutes: "%d min",
 	periods: map[string]string{"day": "day", "week": "week", "month": "month"},
 	texts: map[string]string{
+		"not_allowed":         "You may not book {room}.",
 		"room_inactive":       "{room} cannot be booked at present.",
 		"blackout":            "{room} is closed from {from} to {to}.",
 		"capacity":            "{room} seats {limit}, and {actual} are invited.",
@@ -100,6 +101,7 @@ var germanReasons = reasons{
 	days: "%d Tage", hours: "%d Std.", minutes: "%d Min.",
 	periods: map[string]string{"day": "Tag", "week": "Woche", "month": "Monat"},
 	texts: map[string]string{
+		"not_allowed":         "Sie dürfen {room} nicht buchen.",
 		"room_inactive":       "{room} ist zurzeit nicht buchbar.",
 		"blackout":            "{room} ist von {from} bis {to} geschlossen.",
 		"capacity":            "{room} hat {limit} Plätze, eingeladen sind {actual}.",
@@ -126,6 +128,7 @@ var chineseReasons = reasons{
 	days: "%d 天", hours: "%d 小时", minutes: "%d 分钟",
 	periods: map[string]string{"day": "每天", "week": "每周", "month": "每月"},
 	texts: map[string]string{
+		"not_allowed":         "您无权预订 {room}。",
 		"room_inactive":       "{room} 目前无法预订。",
 		"blackout":            "{room} 在 {from} 至 {to} 关闭。",
 		"capacity":            "{room} 可容纳 {limit} 人，已邀请 {actual} 人。",

@@ -17,7 +17,7 @@ export const at = (clock: string) => `${date}T${clock}:00Z`
 
 export function room(id: number, name: string, more: Partial<GridRoom> = {}): GridRoom {
   return {
-    id, name, timezone: 'UTC', step: null, buffer_before: '0s', buffer_after: '0s', min_duration: '0s', max_duration: null,
+    id, name, bookable: true, timezone: 'UTC', step: null, buffer_before: '0s', buffer_after: '0s', min_duration: '0s', max_duration: null,
     blackouts: [], closed: [], capacity: 0, features: [], floor: '', needs_approval: false, site_id: null, version: 1, ...more,
   }
 }

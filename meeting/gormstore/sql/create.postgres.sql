@@ -5,7 +5,8 @@
 -- changes while the statement waits for its lock, the statement sees the new row.
 -- Parameters: $1 to $31 the columns; JSON arrays of $32 rooms, $33 occupancies, $34 attendees,
 -- $35 reminders and $36 history; $37 the caller's token, 0: not checked; $38 the roles that they may have;
--- $39 a JSON array of the event of another calendar that it comes from.
+-- $39 a JSON array of the event of another calendar that it comes from; $40 a JSON array of the groups that
+-- they must be in.
 -- Result: id.
 -- Index: the primary keys of rooms, users and tokens, occupancies_no_overlap.
 WITH present AS (
@@ -19,6 +20,7 @@ WITH present AS (
 ), allowed AS (
     SELECT 1 FROM users u JOIN tokens t ON t.user_id = u.id
     WHERE t.id = $37 AND u.disabled_at IS NULL AND u.role = ANY (string_to_array($38, ','))
+        AND ($40 = '[]' OR CAST(u.group_ids AS jsonb) @> CAST($40 AS jsonb))
     FOR SHARE OF u FOR KEY SHARE OF t
 ), new AS (
     INSERT INTO meetings (title, description, starts_at, ends_at, timezone, shown_start, shown_end, organizer_id, status, visibility,

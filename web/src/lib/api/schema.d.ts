@@ -2766,6 +2766,14 @@ export interface components {
              */
             reason: "cancelled" | "skipped" | "left_out";
         };
+        Access: {
+            /** @description IDs of groups that may book; empty if everyone may */
+            book?: number[];
+            /** @description IDs of groups whose bookings need no approval */
+            book_without_approval?: number[];
+            /** @description IDs of groups that may override policies, as admins can */
+            override?: number[];
+        };
         AddPasskeyInputBody: {
             /** @description The browser's answer, as its toJSON returns it */
             credential: {
@@ -3001,6 +3009,8 @@ export interface components {
         Availability: {
             /** @description Whether you can currently book the room for the whole time */
             free: boolean;
+            /** @description Whether the caller may override the policies of the room with a reason */
+            may_override: boolean;
             /**
              * Format: int64
              * @description Number of further reasons
@@ -4279,6 +4289,8 @@ export interface components {
         };
         GridRoom: {
             blackouts: components["schemas"]["GridBlackout"][];
+            /** @description Whether the caller may book the room; false if only other groups may */
+            bookable: boolean;
             /** @example 5m */
             buffer_after: string;
             /**
@@ -6054,6 +6066,8 @@ export interface components {
             skipped: number[];
         };
         Room: {
+            /** @description What members of groups may do in the room; null if that of its site applies */
+            access: components["schemas"]["Access"] | null;
             active: boolean;
             /**
              * @description Part before the @ of the mail address at which the room answers invitations; null if it has none
@@ -6172,6 +6186,8 @@ export interface components {
             items: components["schemas"]["ImportedRoom"][];
         };
         RoomInput: {
+            /** @description Complete access, which replaces the previous one; null for that of the site */
+            access?: components["schemas"]["Access"] | null;
             /** @description Whether the room takes new meetings */
             active?: boolean | null;
             /**
@@ -6203,6 +6219,8 @@ export interface components {
             timezone?: string | null;
         };
         RoomPatch: {
+            /** @description Complete access, which replaces the previous one; null for that of the site */
+            access?: components["schemas"]["Access"] | null;
             /** @description Whether the room takes new meetings */
             active?: boolean | null;
             /**
@@ -6735,6 +6753,8 @@ export interface components {
             last_used_at: string;
         };
         Site: {
+            /** @description What members of groups may do in rooms of the site that have no access of their own */
+            access: components["schemas"]["Access"];
             /**
              * @description Part before the @ of the mail address that stands for any room of the site; null if it has none
              * @example berlin
@@ -6753,6 +6773,8 @@ export interface components {
             version: number;
         };
         SiteInput: {
+            /** @description Complete access, which replaces the previous one; null for everyone */
+            access?: components["schemas"]["Access"] | null;
             /**
              * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
              * @example berlin
@@ -6767,6 +6789,8 @@ export interface components {
             timezone?: string | null;
         };
         SitePatch: {
+            /** @description Complete access, which replaces the previous one; null for everyone */
+            access?: components["schemas"]["Access"] | null;
             /**
              * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
              * @example berlin

@@ -43,6 +43,7 @@ const de: typeof en = {
     myTime: 'Meine Zeit',
     timeOf: (zone) => `Zeit in ${zone}`,
     needsApproval: 'Genehmigung erforderlich',
+    notBookable: 'Sie dürfen diesen Raum nicht buchen',
     moved: 'Besprechung verschoben',
     movedDate: 'Nur dieser Termin wurde verschoben. Der Rest der Serie ist unverändert',
     undo: 'Rückgängig',

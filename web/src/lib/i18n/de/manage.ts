@@ -224,6 +224,19 @@ const de: typeof en = {
     colors: { gray: 'Grau', blue: 'Blau', teal: 'Türkis', green: 'Grün', yellow: 'Gelb', orange: 'Orange', red: 'Rot', pink: 'Pink', purple: 'Violett' },
     languages: { en: 'English', de: 'Deutsch', zh: '中文' },
   },
+  access: {
+    title: 'Gruppen und Zugang',
+    own: 'Dieser Raum hat eigene Regeln anstelle derer seines Standorts',
+    placeholder: 'Gruppe',
+    book: 'Dürfen buchen',
+    book_without_approval: 'Dürfen ohne Genehmigung buchen',
+    override: 'Dürfen Regeln übergehen',
+    hints: {
+      book: 'Wenn leer, dürfen alle. Administratoren und die Genehmiger des Raums dürfen immer',
+      book_without_approval: 'Buchungen dieser Gruppen sind sofort bestätigt',
+      override: 'Mit einem Grund, wie Administratoren',
+    },
+  },
   groups: {
     create: 'Neue Gruppe',
     edit: 'Gruppe bearbeiten',

@@ -12,6 +12,7 @@ const de: typeof en = {
     capacity: (w) => `${room(w)} hat ${w.limit} Plätze; diese Besprechung hat ${w.actual} Personen.`,
     type_room: (w) => `${room(w)} ist für diese Besprechungsart nicht vorgesehen.`,
     type_role: () => 'Diese Besprechungsart dürfen Sie nicht buchen.',
+    not_allowed: (w) => `Sie dürfen ${w.room || 'diesen Raum'} nicht buchen.`,
     room_inactive: (w) => `${room(w)} kann zurzeit nicht gebucht werden.`,
     opening_hours: (w) => `${room(w)} ist nicht durchgehend geöffnet. Öffnungszeiten: ${w.limit}.`,
     blackout: (w) => `${room(w)} ist nicht verfügbar: ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,

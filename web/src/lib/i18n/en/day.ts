@@ -41,6 +41,7 @@ export default {
     myTime: 'My time',
     timeOf: (zone: string) => `${zone} time`,
     needsApproval: 'Needs approval',
+    notBookable: 'You can’t book this room',
     moved: 'Meeting moved',
     movedDate: 'Only this date was moved. The rest of the series is unchanged',
     undo: 'Undo',

@@ -222,6 +222,19 @@ export default {
     colors: { gray: 'Gray', blue: 'Blue', teal: 'Teal', green: 'Green', yellow: 'Yellow', orange: 'Orange', red: 'Red', pink: 'Pink', purple: 'Purple' },
     languages: { en: 'English', de: 'Deutsch', zh: '中文' },
   },
+  access: {
+    title: 'Groups and access',
+    own: 'This room has its own rules instead of those of its site',
+    placeholder: 'Group',
+    book: 'May book',
+    book_without_approval: 'May book without approval',
+    override: 'May override policies',
+    hints: {
+      book: 'If empty, everyone may. Administrators and the approvers of the room always may',
+      book_without_approval: 'Bookings of these groups are confirmed at once',
+      override: 'With a reason, as administrators can',
+    },
+  },
   groups: {
     create: 'New group',
     edit: 'Edit group',

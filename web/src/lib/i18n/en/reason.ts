@@ -23,6 +23,7 @@ export default {
     capacity: (w) => `${room(w)} seats ${w.limit}; this meeting has ${w.actual} people.`,
     type_room: (w) => `${room(w)} does not take meetings of this type.`,
     type_role: () => 'You can’t book meetings of this type.',
+    not_allowed: (w) => `You can’t book ${w.room || 'this room'}.`,
     room_inactive: (w) => `${room(w)} can’t be booked at the moment.`,
     opening_hours: (w) => `${room(w)} isn’t open for the whole meeting. Opening hours: ${w.limit}.`,
     blackout: (w) => `${room(w)} is unavailable ${w.span}${w.reason ? ` (${w.reason})` : ''}.`,

@@ -43,6 +43,7 @@ const zh: typeof en = {
     myTime: '我的时间',
     timeOf: (zone) => `${zone} 时间`,
     needsApproval: '需要审批',
+    notBookable: '您无权预订此会议室',
     moved: '会议已移动',
     movedDate: '仅移动了这一次，系列中的其他会议不变',
     undo: '撤销',

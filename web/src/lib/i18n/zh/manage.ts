@@ -224,6 +224,19 @@ const zh: typeof en = {
     colors: { gray: '灰色', blue: '蓝色', teal: '青色', green: '绿色', yellow: '黄色', orange: '橙色', red: '红色', pink: '粉色', purple: '紫色' },
     languages: { en: 'English', de: 'Deutsch', zh: '中文' },
   },
+  access: {
+    title: '群组与权限',
+    own: '此会议室使用自己的规则，而非其地点的规则',
+    placeholder: '群组',
+    book: '可以预订',
+    book_without_approval: '预订无需审批',
+    override: '可以忽略规则',
+    hints: {
+      book: '留空则所有人都可以。管理员和会议室的审批人始终可以',
+      book_without_approval: '这些群组的预订立即确认',
+      override: '与管理员一样，需说明原因',
+    },
+  },
   groups: {
     create: '新建群组',
     edit: '编辑群组',

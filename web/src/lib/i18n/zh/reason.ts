@@ -11,6 +11,7 @@ const zh: typeof en = {
     capacity: (w) => `${room(w)}有 ${w.limit} 个座位，此会议有 ${w.actual} 人。`,
     type_room: (w) => `${room(w)}不接受此类会议。`,
     type_role: () => '您无权预订此类会议。',
+    not_allowed: (w) => `您无权预订${w.room || '此会议室'}。`,
     room_inactive: (w) => `${room(w)}目前无法预订。`,
     opening_hours: (w) => `${room(w)}在该时段并非全程开放。开放时间：${w.limit}。`,
     blackout: (w) => `${room(w)}不可用：${w.span}${w.reason ? `（${w.reason}）` : ''}。`,

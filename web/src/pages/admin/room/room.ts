@@ -4,6 +4,7 @@ import type { Room } from '../../../lib/api/client'
 import { seconds } from '../../../lib/duration'
 import { clockTime, duration, list, number, weekdays } from '../../../lib/i18n/format'
 import type { Fact } from '../facts'
+import { accessOf } from '../groups/AccessFields.svelte'
 import { installation } from '../installation.svelte'
 import { words } from '../words.svelte'
 
@@ -45,6 +46,8 @@ export function formOf(room: Room | null) {
       escalateAfter: a?.escalate_after ?? null,
       escalateTo: [...(a?.escalate_to ?? [])],
     },
+    ownAccess: Boolean(room?.access),
+    access: accessOf(room?.access),
     always: !p?.opening_hours.length,
     week: weekOf(p?.opening_hours ?? []),
     step: p?.step ?? null,
@@ -130,6 +133,7 @@ export function bodyOf(f: RoomForm) {
         ? { per: f.quota.per, count: f.quota.count ?? undefined, duration: f.quota.duration ?? undefined }
         : (null as never), // the description of the API has no null for objects, though it clears them
     },
+    access: f.ownAccess ? f.access : (null as never), // as with the quota
     check_in: checkInOf(f.checkIn),
   }
 }
@@ -162,6 +166,7 @@ export function fieldOf(at: string): string {
     ['policy.quota.per', 'quotaPer'],
     ['policy.quota.duration', 'quotaDuration'],
     ['policy.quota', 'quotaCount'],
+    ['access', 'access'],
     ['check_in.opens', 'opens'],
     ['check_in.grace', 'grace'],
     ['check_in', 'checkIn'],

@@ -1,0 +1,78 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"punctual/account/fault"
+	"punctual/meeting"
+)
+
+// accessJSON is how access is stored with a room or a site.
+type accessJSON struct {
+	Book            []int64 `json:"book,omitempty"`
+	WithoutApproval []int64 `json:"book_without_approval,omitempty"`
+	Override        []int64 `json:"override,omitempty"`
+}
+
+func accessRow(a meeting.Access) *accessJSON {
+	return &accessJSON{Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
+}
+
+func (a *accessJSON) access() *meeting.Access {
+	if a == nil {
+		return nil
+	}
+	return &meeting.Access{Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
+}
+
+// accessGroupRow keeps a group that a room or a site names from being deleted.
+type accessGroupRow struct {
+	GroupID int64
+	RoomID  *int64
+	SiteID  *int64
+}
+
+func (accessGroupRow) TableName() string { return "access_groups" }
+
+// saveAccess records which groups the room or site of a row names. It returns a fault if one does not exist.
+func saveAccess(tx *gorm.DB, of accessGroupRow, a *meeting.Access) error {
+	if err := tx.Where(&of).Delete(&accessGroupRow{}).Error; err != nil || a == nil {
+		return err
+	}
+	var rows []accessGroupRow
+	for _, id := range a.Groups() {
+		row := of
+		row.GroupID = id
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	err := tx.Create(&rows).Error
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	lite, okLite := errors.AsType[*driver.Error](err)
+	if ok && pg.Code == "23503" || okLite && lite.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY {
+		return fault.Invalid("access", "unknown_group", "must name groups that exist")
+	}
+	return err
+}
+
+func (s *Store) GroupsOf(ctx context.Context, userID int64) (groups []int64, err error) {
+	var lists []string
+	err = s.db.WithContext(ctx).Table("users").Where("id = ?", userID).Pluck("group_ids", &lists).Error
+	if err == nil && len(lists) > 0 {
+		err = json.Unmarshal([]byte(lists[0]), &groups)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("groups of user %d: %w", userID, err)
+	}
+	return groups, nil
+}
