@@ -204,7 +204,7 @@ func TestRooms(t *testing.T) {
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,
 			"buffer_before": "0s", "buffer_after": "0s", "quota": nil, "last_change": nil,
 		},
-		"check_in": object{"required": false, "opens": "15m", "grace": "10m", "inherited": true}, "blackouts": []any{}, "version": 1.,
+		"access": nil, "check_in": object{"required": false, "opens": "15m", "grace": "10m", "inherited": true}, "blackouts": []any{}, "version": 1.,
 	}
 	if diff := cmp.Diff(plain, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
