@@ -168,7 +168,7 @@ func TestScopes_page(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]bool{}
-	for _, m := range regexp.MustCompile(`'([a-z]+:[a-z]+)'`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`'([a-z]+(?::[a-z]+)?)'`).FindAllStringSubmatch(string(source), -1) {
 		found[m[1]] = true
 	}
 	want := make([]string, len(account.Scopes))

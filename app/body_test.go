@@ -72,7 +72,7 @@ func TestBody_costOfFaults(t *testing.T) {
 				if place, _, _ := strings.Cut(what, ":"); place != "body" && strings.Contains(w.Body.String(), `"location":"body","message":"must have values`) {
 					t.Errorf("%s: %s: the answer does not name the place: %s", op.OperationID, what, w.Body)
 				}
-				if w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden && !strings.HasPrefix(op.OperationID, "door-") {
+				if w.Code == http.StatusUnauthorized && op.OperationID != "passkey-login" || w.Code == http.StatusForbidden && !strings.HasPrefix(op.OperationID, "door-") {
 					t.Errorf("%s: %s: status %d, so its body was not read", op.OperationID, what, w.Code)
 				}
 			}

@@ -22,7 +22,7 @@ func TestSearch_eitherCase(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
 	lists := map[string]string{
-		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/notifications": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
+		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/users": "", "/groups": "", "/notifications": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		a, s := startApplication(t, func(c *config.Config) {
@@ -37,6 +37,7 @@ func TestSearch_eitherCase(t *testing.T) {
 		}
 		post("/users", `{"email":"e@example.org","name":"Émile Übung","role":"member","password":"a long password"}`)
 		post("/rooms", `{"name":"ÜBUNG Émile","capacity":4,"address":"uebung"}`)
+		post("/groups", `{"name":"ÜBUNG Émile"}`)
 		post("/meetings", `{"room_ids":[1],"title":"Émile ÜBUNG","start":"`+at(9*time.Hour)+`","end":"`+at(10*time.Hour)+`","attendees":[{"email":"e@example.org"}]}`)
 
 		mail := base64.StdEncoding.EncodeToString([]byte("From: <e@example.org>\r\nTo: <uebung@rooms.example.org>\r\nSubject: Émile ÜBUNG\r\n\r\n"))

@@ -295,6 +295,7 @@ func Default() *Config {
 		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Calendar: Calendar{Organizer: "meeting"},
 		CalDAV:   CalDAV{Schedule: true, Past: 2160 * time.Hour},
+		Public:   Public{FrameOrigins: []string{}},
 		Auth:     Auth{OIDC: map[string]OIDC{}, LDAP: map[string]LDAP{}, SecondFactor: "optional", Passkeys: Passkeys{Enabled: true}, SCIM: SCIM{Meetings: "keep"}, SessionTTL: 12 * time.Hour, TokenTTL: 8760 * time.Hour, LoginRate: Rate{Count: 10, Per: time.Minute}},
 		Limits: RequestLimits{
 			Rate: Rate{Count: 1000, Per: time.Second}, AnonymousRate: Rate{Count: 200, Per: time.Second},

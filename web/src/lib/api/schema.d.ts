@@ -257,7 +257,7 @@ export interface paths {
         };
         /**
          * Get name, message and logo of the organization
-         * @description Needs no sign-in. A message that has ended is left out, except for admins.
+         * @description Needs no sign-in. A message that has ended is left out.
          */
         get: operations["get-branding"];
         put?: never;
@@ -1324,6 +1324,40 @@ export interface paths {
         /** Replace my recovery codes */
         post: operations["renew-recovery-codes"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List where I am signed in */
+        get: operations["list-my-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Sign out elsewhere */
+        delete: operations["delete-my-session"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3064,13 +3098,6 @@ export interface components {
             };
             /** @description Defaults to the name of the device or program that holds it */
             name?: string;
-        Access: {
-            /** @description IDs of groups that may book; empty if everyone may */
-            book?: number[];
-            /** @description IDs of groups whose bookings need no approval */
-            book_without_approval?: number[];
-            /** @description IDs of groups that may override policies, as admins can */
-            override?: number[];
         };
         AddedTopicJob: {
             /**
@@ -3473,7 +3500,7 @@ export interface components {
             message: string | null;
             /**
              * Format: date-time
-             * @description When the message disappears; null: never
+             * @description When the message disappears; null if it stays
              */
             message_until: string | null;
             /** @description Name of the organization; null if none */
@@ -3487,7 +3514,7 @@ export interface components {
             /** @description At most 300 characters, one line */
             message?: string | null;
             /**
-             * @description RFC 3339, or local in the installation's time zone; null: no end
+             * @description RFC 3339, or local in the installation's time zone; null if the message stays
              * @example 2027-02-10T18:00:00
              */
             message_until?: string | null;
@@ -4540,7 +4567,7 @@ export interface components {
             lease: string;
         };
         FaultReport: {
-            /** @description Who reported it; only for managers, admins and the reporter */
+            /** @description User who reported it; only for managers, admins and the reporter */
             by?: components["schemas"]["NamedRef"];
             /** @enum {string} */
             category: "equipment" | "cleanliness" | "temperature" | "other";
@@ -4613,7 +4640,7 @@ export interface components {
             floor: string;
             /**
              * Format: int64
-             * @description Of the picture, in pixels
+             * @description Height of the picture, in pixels
              */
             height: number;
             /** Format: int64 */
@@ -4623,7 +4650,7 @@ export interface components {
             rooms: components["schemas"]["PlacedRoom"][];
             /**
              * Format: int64
-             * @description null for rooms without a site
+             * @description ID of the site; null for rooms without a site
              */
             site_id: number | null;
             /** Format: date-time */
@@ -4632,7 +4659,7 @@ export interface components {
             version: number;
             /**
              * Format: int64
-             * @description Of the picture, in pixels
+             * @description Width of the picture, in pixels
              */
             width: number;
         };
@@ -4648,7 +4675,7 @@ export interface components {
             rooms?: components["schemas"]["PlacedRoom"][] | null;
             /**
              * Format: int64
-             * @description null for rooms without a site
+             * @description ID of the site; null for rooms without a site
              */
             site_id?: number | null;
         };
@@ -4664,7 +4691,7 @@ export interface components {
             rooms?: components["schemas"]["PlacedRoom"][] | null;
             /**
              * Format: int64
-             * @description null for rooms without a site
+             * @description ID of the site; null for rooms without a site
              */
             site_id?: number | null;
         };
@@ -7375,6 +7402,8 @@ export interface components {
             token: string;
         };
         SignInBody: {
+            /** @description Address of the client that signed in; empty for sessions from before an upgrade */
+            address: string;
             /**
              * Format: date-time
              * @description When the user signed in
@@ -7382,6 +7411,11 @@ export interface components {
             created_at: string;
             /** @description Whether this is the caller's own session */
             current: boolean;
+            /**
+             * @description Browser and system of that client; empty if unknown
+             * @example Firefox on Windows
+             */
+            device: string;
             /** Format: date-time */
             expires_at: string;
             /** Format: int64 */
@@ -11721,6 +11755,64 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-my-sessions": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionsOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "delete-my-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -173,7 +173,6 @@ const de: typeof en = {
     fixed: 'Das lässt sich nicht ändern. Legen Sie stattdessen ein neues Feld an.',
     invalid_name: 'Der Name beginnt mit einem Buchstaben und besteht aus a-z, 0-9 und _.',
     type_room: 'Der Raum ist für diese Besprechungsart nicht vorgesehen.',
-    not_allowed: 'Sie dürfen diesen Raum nicht buchen.',
     type_role: 'Diese Besprechungsart dürfen Sie nicht buchen.',
     room_inactive: 'Dieser Raum ist zurzeit nicht buchbar.',
     opening_hours: 'Der Raum ist nicht durchgehend geöffnet.',

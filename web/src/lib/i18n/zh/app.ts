@@ -173,7 +173,6 @@ const zh: typeof en = {
     fixed: '此项不能更改，请新建字段。',
     invalid_name: '名称须以字母开头，只能用 a-z、0-9 和 _。',
     type_room: '该会议室不接受此类会议。',
-    not_allowed: '您无权预订此会议室。',
     type_role: '您无权预订此类会议。',
     room_inactive: '该会议室目前无法预订。',
     opening_hours: '该会议室在此时段并非全程开放。',
