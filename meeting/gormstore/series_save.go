@@ -44,7 +44,7 @@ func (s *Store) SaveSeries(ctx context.Context, c *meeting.SeriesChange) ([]meet
 
 // draftOf returns a copy with a series and meetings of its own.
 func draftOf(c *meeting.SeriesChange) meeting.SeriesChange {
-	d := meeting.SeriesChange{Undoable: c.Undoable, Undoes: c.Undoes}
+	d := *c
 	if c.Series != nil {
 		d.Series = new(*c.Series)
 	}
