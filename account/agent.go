@@ -15,7 +15,7 @@ var (
 )
 
 // deviceName returns what a header User-Agent says in a few words, such as "Firefox on Windows": enough
-// to recognize a session, and less than the header tells. "" if it says neither.
+// to recognize a session, and less than the header contains; "" if it names neither.
 func deviceName(agent string) string {
 	browser, system := named(browsers, agent), named(systems, agent)
 	switch {

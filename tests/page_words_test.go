@@ -83,8 +83,11 @@ func (s *source) codes() map[string]bool {
 	found := map[string]bool{}
 	add := func(e ast.Expr) {
 		text, ok := literal(e)
-		if name, isName := e.(*ast.Ident); isName {
-			text, ok = s.constants[name.Name]
+		if of, isSelector := e.(*ast.SelectorExpr); isSelector && lastName(of.X) != "meeting" {
+			return // the field of a value
+		}
+		if name := lastName(e); name != "" {
+			text, ok = s.constants[name]
 		}
 		if ok && text != "" {
 			found[text] = true
@@ -175,7 +178,7 @@ func (s *source) changed() map[string]bool {
 			}
 		case *ast.CompositeLit:
 			if of, ok := n.Type.(*ast.MapType); ok {
-				if value, ok := of.Value.(*ast.Ident); ok && value.Name == "Change" {
+				if lastName(of.Value) == "Change" {
 					for _, e := range n.Elts {
 						add(e.(*ast.KeyValueExpr).Key)
 					}
@@ -197,12 +200,12 @@ func (s *source) actors() map[string]bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if called(n) == "Timer" {
-				if name, ok := n.Args[0].(*ast.Ident); ok && s.constants[name.Name] != "" {
-					found[s.constants[name.Name]] = true
+				if name := lastName(n.Args[0]); s.constants[name] != "" {
+					found[s.constants[name]] = true
 				}
 			}
 		case *ast.CompositeLit:
-			if of, ok := n.Type.(*ast.Ident); ok && of.Name == "Actor" {
+			if lastName(n.Type) == "Actor" {
 				for _, e := range n.Elts {
 					if field, ok := e.(*ast.KeyValueExpr); ok && field.Key.(*ast.Ident).Name == "Name" {
 						if text, ok := literal(field.Value); ok {
@@ -242,8 +245,11 @@ func (s *source) audited() map[string]bool {
 	return found
 }
 
-func called(c *ast.CallExpr) string {
-	switch f := c.Fun.(type) {
+func called(c *ast.CallExpr) string { return lastName(c.Fun) }
+
+// lastName is the name itself, without its package or value; empty for anything else.
+func lastName(e ast.Expr) string {
+	switch f := e.(type) {
 	case *ast.Ident:
 		return f.Name
 	case *ast.SelectorExpr:

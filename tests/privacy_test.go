@@ -171,7 +171,7 @@ func TestPrivacy_everything(t *testing.T) {
 		d := describe(t, a.server)
 		heard := listen(t, a.bob, "", "?after=0")
 		hers := listen(t, a.carl, "", "?after=0")
-		own := map[string]bool{"me": true, "session": true, "logout": true, "find-people": true} // what users see of themselves, and the directory
+		own := map[string]bool{"me": true, "session": true, "logout": true, "delete-my-session": true, "find-people": true} // what users see of themselves, and the directory
 
 		strangers := []*testenv.Client{a.bob, a.mona, a.rita, a.door, a.otherDoor, narrow(t, a.carl, "rooms:read"), narrow(t, a.admin, "rooms:read", "rooms:write", "jobs:admin")}
 		asked, answered := 0, map[string]bool{}

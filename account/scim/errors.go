@@ -45,7 +45,7 @@ var attributes = map[string]string{
 	"body.timezone": "timezone", "body.external_id": "externalId", "body.disabled": "active", "body.role": "active",
 }
 
-// errorOf returns what a client is told about err, or nil if err is none of its business.
+// errorOf returns the response to a client for err, or nil if err is internal.
 func errorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

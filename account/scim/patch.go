@@ -95,7 +95,7 @@ func applyAll(resource map[string]any, op string, value any) error {
 			return err
 		}
 		if strings.HasPrefix(strings.ToLower(name), "urn:") || name == "schemas" {
-			continue // of an extension; nothing of it is stored
+			continue // of an extension, which is not stored
 		}
 		inner := operation{Op: op, Path: name, Value: raw}
 		if err := inner.apply(resource); err != nil {

@@ -87,8 +87,7 @@ func (s *Store) candidatesPostgres(ctx context.Context, text string) (ids []int6
 		counts = append(counts, "CASE WHEN count(*) < "+strconv.Itoa(sampled)+" OR count(*) FILTER (WHERE s.body LIKE lower("+sample.param(containing(word))+`) ESCAPE '\') <= count(*) / `+strconv.Itoa(commonOne)+" THEN 1 ELSE 0 END")
 	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		const settings = "SELECT set_config('statement_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"
-		if err := s.query(tx, func(*sql.Rows) error { return nil }, statement{postgres: settings}, strconv.FormatInt(s.searchFor.Milliseconds(), 10)); err != nil {
+		if err := s.query(tx, func(*sql.Rows) error { return nil }, statement{postgres: "SELECT set_config('statement_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"}, strconv.FormatInt(s.searchFor.Milliseconds(), 10)); err != nil {
 			return err
 		}
 		few, err := s.numbers(tx, statement{postgres: "SELECT unnest(ARRAY[" + strings.Join(counts, ", ") + "]) FROM (SELECT " + searched +

@@ -37,7 +37,7 @@ func Read(in io.Reader, limits Limits, want func(table string) bool) (map[string
 	r := &reader{in: buffered, line: 1, column: 1, collector: newCollector(limits, want), delimiter: ";", escapes: true}
 	err := r.statements()
 	if err == io.EOF {
-		err = r.fault("the dump ends in the middle of a statement; make it again")
+		err = r.syntaxError("the dump ends in the middle of a statement; make it again")
 	}
 	if r.failed != nil {
 		err = fmt.Errorf("line %d: %w", r.line, r.failed)
@@ -60,7 +60,7 @@ type reader struct {
 	buffer       []byte
 }
 
-func (r *reader) fault(format string, args ...any) error {
+func (r *reader) syntaxError(format string, args ...any) error {
 	return &SyntaxError{Line: r.line, Column: r.column, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -158,7 +158,7 @@ func (r *reader) block() error {
 	for last := byte(0); ; {
 		b, err := r.read()
 		if err != nil {
-			return start.fault("the comment has no end")
+			return start.syntaxError("the comment has no end")
 		}
 		if last == '*' && b == '/' {
 			return nil
@@ -225,7 +225,7 @@ func (r *reader) word() (string, error) {
 	var w []byte
 	for c := r.peek(); letter(c) || c >= '0' && c <= '9' || c == '$'; c = r.peek() {
 		if len(w) > 1_000 {
-			return "", r.fault("the name is too long")
+			return "", r.syntaxError("the name is too long")
 		}
 		r.read()
 		w = append(w, c)
@@ -298,7 +298,7 @@ func (r *reader) dollar() error {
 	for {
 		b, err := r.read()
 		if err != nil {
-			return start.fault("the text in dollar quotes has no end")
+			return start.syntaxError("the text in dollar quotes has no end")
 		}
 		if last = append(last, b); len(last) > len(end) {
 			last = last[1:]
@@ -320,7 +320,7 @@ func (r *reader) quoted(escapes, keep bool) ([]byte, error) {
 	for {
 		b, err := r.read()
 		if err != nil {
-			return nil, start.fault("the text has no closing %c", quote)
+			return nil, start.syntaxError("the text has no closing %c", quote)
 		}
 		switch {
 		case b == quote && r.peek() == quote:
@@ -330,7 +330,7 @@ func (r *reader) quoted(escapes, keep bool) ([]byte, error) {
 			return out, nil
 		case b == '\\' && escapes:
 			if b, err = r.read(); err != nil {
-				return nil, start.fault("the text has no closing %c", quote)
+				return nil, start.syntaxError("the text has no closing %c", quote)
 			}
 			if escaped, ok := mysqlEscapes[b]; ok {
 				b = escaped
@@ -338,7 +338,7 @@ func (r *reader) quoted(escapes, keep bool) ([]byte, error) {
 		}
 		if keep {
 			if out = append(out, b); len(out) > r.limits.Value {
-				return nil, start.fault("the value has more than %d bytes", r.limits.Value)
+				return nil, start.syntaxError("the value has more than %d bytes", r.limits.Value)
 			}
 		}
 	}
@@ -404,7 +404,7 @@ func (r *reader) unexpected(wanted string) error {
 	}
 	ahead, _ := r.in.Peek(min(utf8.UTFMax, max(1, r.in.Buffered())))
 	c, _ := utf8.DecodeRune(ahead)
-	return r.fault("expected %s, found %q", wanted, c)
+	return r.syntaxError("expected %s, found %q", wanted, c)
 }
 
 func (r *reader) expect(c byte) error {
@@ -481,7 +481,7 @@ func (r *reader) createTable() error {
 			columns = append(columns, strings.ToLower(column))
 		}
 		if len(columns) > r.limits.Columns {
-			return r.fault("table %s has more than %d columns", name, r.limits.Columns)
+			return r.syntaxError("table %s has more than %d columns", name, r.limits.Columns)
 		}
 		more, err := r.restOfColumn()
 		if err != nil {
@@ -546,7 +546,7 @@ func (r *reader) names() ([]string, error) {
 			return nil, err
 		}
 		if names = append(names, strings.ToLower(name)); len(names) > r.limits.Columns {
-			return nil, r.fault("there are more than %d columns", r.limits.Columns)
+			return nil, r.syntaxError("there are more than %d columns", r.limits.Columns)
 		}
 		if err := r.space(); err != nil {
 			return nil, err
@@ -585,7 +585,7 @@ func (r *reader) target() (*Table, []int, error) {
 	}
 	switch {
 	case t == nil && columns == nil:
-		return nil, nil, r.fault("the columns of table %s are unknown: the dump must have its CREATE TABLE before its rows", name)
+		return nil, nil, r.syntaxError("the columns of table %s are unknown: the dump must have its CREATE TABLE before its rows", name)
 	case t == nil:
 		t = &Table{Name: name, Columns: columns}
 		r.tables[name] = t
@@ -595,7 +595,7 @@ func (r *reader) target() (*Table, []int, error) {
 	places := make([]int, len(columns))
 	for i, c := range columns {
 		if places[i] = slices.Index(t.Columns, c); places[i] < 0 {
-			return nil, nil, r.fault("table %s has no column %s", name, c)
+			return nil, nil, r.syntaxError("table %s has no column %s", name, c)
 		}
 	}
 	return t, places, nil
@@ -643,7 +643,7 @@ func (r *reader) insert() error {
 		}
 	}
 	if !strings.EqualFold(word, "VALUES") && !strings.EqualFold(word, "VALUE") {
-		return r.fault("expected VALUES after the table %s", t.Name)
+		return r.syntaxError("expected VALUES after the table %s", t.Name)
 	}
 	for {
 		if err := r.tuple(t, places); err != nil {
@@ -683,10 +683,10 @@ func (r *reader) tuple(t *Table, places []int) error {
 		case ')':
 			r.read()
 			if i+1 != len(places) {
-				return start.fault("table %s has %d columns, the row has %d values", t.Name, len(places), i+1)
+				return start.syntaxError("table %s has %d columns, the row has %d values", t.Name, len(places), i+1)
 			}
 			if err := r.add(t, values); err != nil {
-				return start.fault("%v", err)
+				return start.syntaxError("%v", err)
 			}
 			return nil
 		default:
@@ -730,7 +730,7 @@ func (r *reader) number() (Value, error) {
 	var n []byte
 	for c := r.peek(); c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; c = r.peek() {
 		if len(n) > 100 {
-			return Value{}, r.fault("the number is too long")
+			return Value{}, r.syntaxError("the number is too long")
 		}
 		r.read()
 		n = append(n, c)
@@ -751,11 +751,11 @@ func (r *reader) hex() (Value, error) {
 		r.read()
 		low, ok := nibble(r.peek())
 		if !ok {
-			return Value{}, start.fault("the hexadecimal value has an odd number of digits")
+			return Value{}, start.syntaxError("the hexadecimal value has an odd number of digits")
 		}
 		r.read()
 		if out = append(out, high<<4|low); len(out) > r.limits.Value {
-			return Value{}, start.fault("the value has more than %d bytes", r.limits.Value)
+			return Value{}, start.syntaxError("the value has more than %d bytes", r.limits.Value)
 		}
 	}
 }
@@ -805,7 +805,7 @@ func (r *reader) literal() (Value, error) {
 		inner.in, inner.buffer = bufio.NewReaderSize(strings.NewReader("0x"+string(b)), 16), nil
 		return inner.hex()
 	}
-	return Value{}, start.fault("expected a value, found %s; only literal values can be read", word)
+	return Value{}, start.syntaxError("expected a value, found %s; only literal values can be read", word)
 }
 
 // copyFrom reads COPY table (columns) FROM stdin and the lines that follow.
@@ -819,10 +819,10 @@ func (r *reader) copyFrom() error {
 		return err
 	}
 	if !strings.Contains(strings.ToLower(line), "from stdin") {
-		return r.fault("expected FROM stdin after COPY")
+		return r.syntaxError("expected FROM stdin after COPY")
 	}
 	if strings.Contains(strings.ToLower(line), " with") {
-		return r.fault("COPY must have no options, as pg_dump writes it")
+		return r.syntaxError("COPY must have no options, as pg_dump writes it")
 	}
 	for {
 		if r.atEnd() {
@@ -844,7 +844,7 @@ func (r *reader) copyFrom() error {
 			cells = nil
 		}
 		if len(cells) != len(places) {
-			return start.fault("table %s has %d columns, the row has %d values", t.Name, len(places), len(cells))
+			return start.syntaxError("table %s has %d columns, the row has %d values", t.Name, len(places), len(cells))
 		}
 		values := empty(len(t.Columns))
 		for i, cell := range cells {
@@ -853,7 +853,7 @@ func (r *reader) copyFrom() error {
 			}
 		}
 		if err := r.add(t, values); err != nil {
-			return start.fault("%v", err)
+			return start.syntaxError("%v", err)
 		}
 	}
 }
@@ -869,7 +869,7 @@ func (r *reader) copyLine() ([]byte, error) {
 			return nil, io.EOF
 		}
 		if out = append(out, part...); len(out) > r.limits.Value {
-			return nil, start.fault("the row has more than %d bytes", r.limits.Value)
+			return nil, start.syntaxError("the row has more than %d bytes", r.limits.Value)
 		}
 		if err != bufio.ErrBufferFull {
 			break

@@ -69,6 +69,7 @@ const de: typeof en = {
       'approval.escalate': 'automatisch, weil niemand entschieden hatte',
       'waitlist.look': 'die Warteliste',
       configuration: 'eine Änderung der Konfiguration',
+      mailroom: 'eine Einladung per E-Mail',
       room: 'eine Änderung des Raums',
     },
     atDoor: (room) => `an der Tür von ${room}`,

@@ -67,6 +67,7 @@ export default {
       'approval.escalate': 'automatically, because nobody had decided',
       'waitlist.look': 'the waiting list',
       configuration: 'a configuration change',
+      mailroom: 'an invitation by mail',
       room: 'a change to the room',
     } as Record<string, string>,
     atDoor: (room: string) => `at the door of ${room}`,

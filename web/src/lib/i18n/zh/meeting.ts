@@ -68,6 +68,7 @@ const zh: typeof en = {
       'approval.escalate': '自动，无人审批',
       'waitlist.look': '候补名单',
       configuration: '配置变更',
+      mailroom: '邮件邀请',
       room: '会议室设置变更',
     },
     atDoor: (room) => `${room}门口的屏幕`,
