@@ -56,7 +56,6 @@ type reader struct {
 	failed       error // of the input, other than its end
 	delimiter    string
 	escapes      bool // a backslash in '...' escapes, as in MySQL
-	columns      map[string][]string
 	buffer       []byte
 }
 
