@@ -90,6 +90,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
+	a.idempotency.Recover(api.OpenAPI(), r, lostResponses)
 	serveDescription(r, api)
 	return answerHead(r), nil
 }

@@ -3,6 +3,10 @@ package database
 import (
 	"context"
 	"database/sql"
+
+	"gorm.io/gorm"
+
+	"punctual/app/database/receipt"
 )
 
 type requestKey struct{}
@@ -23,7 +27,7 @@ func ForHeavy(ctx context.Context) context.Context {
 }
 
 // pools are the connections to Postgres: for requests, for heavy requests, and for all other work. It is a
-// [gorm.ConnPool] and a [gorm.TxBeginner].
+// [gorm.ConnPool] and a [gorm.ConnPoolBeginner].
 type pools struct{ requests, heavy, work *sql.DB }
 
 func (l *pools) of(ctx context.Context) *sql.DB {
@@ -52,8 +56,20 @@ func (l *pools) QueryRowContext(ctx context.Context, query string, args ...any) 
 	return l.of(ctx).QueryRowContext(ctx, query, args...)
 }
 
-func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
-	return l.of(ctx).BeginTx(ctx, o)
+func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
+	return begin(ctx, l.of(ctx), o)
+}
+
+// begin begins a transaction that writes a receipt if the request wants one, see package receipt.
+func begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (gorm.ConnPool, error) {
+	tx, err := db.BeginTx(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if o != nil && o.ReadOnly {
+		return tx, nil
+	}
+	return receipt.Begun(ctx, tx), nil
 }
 
 func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }

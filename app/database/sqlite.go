@@ -145,7 +145,7 @@ func dsn(path string, more url.Values) string {
 }
 
 // splitPool runs reads on a pool of their own, so that they do not wait for writes. It is a
-// [gorm.ConnPool] and a [gorm.TxBeginner].
+// [gorm.ConnPool] and a [gorm.ConnPoolBeginner].
 type splitPool struct{ writer, readers *sql.DB }
 
 func (p *splitPool) of(query string) *sql.DB {
@@ -173,11 +173,11 @@ func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...a
 	return p.of(query).QueryRowContext(ctx, query, args...)
 }
 
-func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
 	if o != nil && o.ReadOnly {
-		return p.readers.BeginTx(ctx, o)
+		return begin(ctx, p.readers, o)
 	}
-	return p.writer.BeginTx(ctx, o)
+	return begin(ctx, p.writer, o)
 }
 
 func (p *splitPool) GetDBConn() (*sql.DB, error) { return p.writer, nil }

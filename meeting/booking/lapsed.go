@@ -44,7 +44,7 @@ func (s *Service) settling(ctx context.Context, act func() error) error {
 // settle does once what the timers of lapsed occupancies in these places would have done, with the
 // same history and notices.
 func (s *Service) settle(ctx context.Context, places []meeting.Occupancy, except ...meeting.ID) error {
-	ctx = meeting.WithClient(ctx, "") // the caller did not cause this
+	ctx = meeting.WithoutCaller(ctx)
 	ids, waits, err := s.store.Lapsed(ctx, places, s.clock())
 	if err != nil {
 		return fmt.Errorf("look up what has lapsed: %w", err)
@@ -75,6 +75,7 @@ func (s *Service) settle(ctx context.Context, places []meeting.Occupancy, except
 
 // settleMeetings ends overdue requests of the meetings, or else their overdue check-ins.
 func (s *Service) settleMeetings(ctx context.Context, ms []*meeting.Meeting) error {
+	ctx = meeting.WithoutCaller(ctx)
 	at := s.clock()
 	var expired, missed []meeting.Ref
 	for _, m := range ms {
