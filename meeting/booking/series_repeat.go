@@ -58,6 +58,10 @@ func (s *Service) PreviewRepeat(ctx context.Context, by meeting.Actor, id meetin
 // planRepeat plans the series of a meeting. With a [*SeriesConflictError] it returns what could be
 // saved.
 func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.Meeting, f SeriesFields) (*meeting.SeriesChange, error) {
+	by, err := importing(by, f.Import)
+	if err != nil {
+		return nil, err
+	}
 	p, err := s.planner(ctx, by, &f)
 	if err != nil {
 		return nil, err
@@ -67,6 +71,9 @@ func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.M
 	}
 	if status := m.EffectiveStatus(p.at); status.Over() {
 		return nil, &meeting.StateError{State: status, Action: "repeat"}
+	}
+	if m.Foreign != "" && !by.Calendar {
+		return nil, &meeting.ForeignError{Kind: m.Foreign}
 	}
 	series, err := repeated(m, &f, p.at)
 	if err != nil {
@@ -79,11 +86,22 @@ func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.M
 	if series.DefaultReminders {
 		series.Reminders = p.conf.Reminders
 	}
+	p.conf = unbounded(f.Import, p.conf)
 	terms, err := f.apply(series, known, p.conf.Limits, p.at)
 	if err != nil {
 		return nil, err
 	}
 	dates, err := repeatedDates(series, m, terms, p.conf.Reminders)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Import != nil:
+		series.Origin, series.Foreign = &f.Import.Origin, f.Import.Foreign()
+		err = s.importedDates(ctx, series, f, dates)
+	case m.Foreign != "":
+		series.Origin, err = s.store.Origin(ctx, m.ID, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +124,6 @@ func repeated(m *meeting.Meeting, f *SeriesFields, at time.Time) (*meeting.Serie
 	if f.Rule == nil && !fault.List(f.Faults).Has("rrule") {
 		f.Faults = append(f.Faults, meeting.Fault{Location: "rrule", Code: "required", Message: "is required"})
 	}
-	if m.Foreign != "" {
-		return nil, &meeting.ForeignError{Kind: m.Foreign}
-	}
 	if m.SeriesID != 0 {
 		return nil, fault.Invalid("rrule", "contradiction", "must not be set: the meeting is a date of series %d", m.SeriesID)
 	}
@@ -126,7 +141,7 @@ func repeated(m *meeting.Meeting, f *SeriesFields, at time.Time) (*meeting.Serie
 	return &meeting.Series{
 		FirstMeeting: m.ID, Organizer: m.Organizer, Title: m.Title, Description: m.Description, Timezone: m.Timezone, Start: start, End: end,
 		RoomIDs: m.RoomIDs, RoomNames: m.RoomNames, Attendees: m.Attendees, Reminders: m.Reminders, DefaultReminders: m.DefaultReminders,
-		Visibility: m.Visibility, TypeID: m.TypeID, Custom: m.Custom, Sequence: m.Revision(), ReplyDomain: m.ReplyDomain, CreatedAt: at,
+		Visibility: m.Visibility, TypeID: m.TypeID, Custom: m.Custom, Sequence: m.Revision(), Foreign: m.Foreign, ReplyDomain: m.ReplyDomain, CreatedAt: at,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package caldav
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -41,6 +42,7 @@ func (u *upload) change(target Member, shown string) (Member, error) {
 	if ms[0].Organizer.UserID != u.by.ID {
 		return target, u.respond(target, old, ms)
 	}
+	u.by.Calendar = ms[0].Foreign == meeting.OriginCalDAV
 	switch booked, err := u.stillBooks(); {
 	case err != nil:
 		return target, err
@@ -565,6 +567,14 @@ func (r *request) remove() error {
 	if r.place.kind != object || r.place.room {
 		return &davError{status: http.StatusForbidden, condition: "need-privileges"}
 	}
+	err := r.Store.Atomically(r.ctx(), func(ctx context.Context) error { return r.within(ctx).delete() })
+	if err == nil {
+		r.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func (r *request) delete() error {
 	existing, _, err := r.conditions()
 	if err != nil {
 		return err
@@ -592,7 +602,6 @@ func (r *request) remove() error {
 			}
 		}
 	}
-	r.WriteHeader(http.StatusNoContent)
 	return nil
 }
 

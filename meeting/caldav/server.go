@@ -57,6 +57,13 @@ type request struct {
 
 func (r *request) ctx() context.Context { return r.Request.Context() }
 
+// within returns the request with another context.
+func (r *request) within(ctx context.Context) *request {
+	other := *r
+	other.Request = r.Request.WithContext(ctx)
+	return &other
+}
+
 // Serve answers a request of a user below [Root], or a PROPFIND of the path / that asks where that is.
 func (s *Server) Serve(w http.ResponseWriter, req *http.Request, by meeting.Actor) {
 	r := &request{s, w, req, by, parsePath(req.URL.Path)}

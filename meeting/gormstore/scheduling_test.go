@@ -493,14 +493,59 @@ func TestScheduling_patternChanges(t *testing.T) {
 		if got := ids("a"); got[31] != was[31] || got[53] != was[53] || got[77] != was[77] || got[125] == 0 {
 			t.Errorf("%v, and before %v", got, was)
 		}
+		was = ids("a")
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 8, 53))
 		r.wantBooked("Review Turing 53")
+		if got := ids("a"); got[53] != was[53] {
+			t.Errorf("once: %v, and before %v", got, was)
+		}
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 9, 53, daily(2)))
+		r.wantBooked("Review Turing 53, Review Turing 77")
+		if got := ids("a"); got[53] != was[53] {
+			t.Errorf("again a series: %v, and before %v", got, was)
+		}
+		r.settle()
 		r.wantBooked("Review Turing 53, Review Turing 77")
 		r.settle()
 		if got := r.answers("a"); strings.Contains(got, "cancelled") {
 			t.Error(got)
 		}
+	})
+}
+
+// A single event that begins to repeat, moves and no longer repeats keeps its meeting, and so the links to it.
+func TestScheduling_repeats(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		r.settings.Percent, r.settings.Count = 50, 1
+		first := r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2)).MeetingIDs[0]
+		wantFirst := func(when, booked string, hours float64) {
+			t.Helper()
+			r.settle()
+			r.wantBooked(booked)
+			m, err := r.meetings.Meeting(f.Context(), f.admin, first)
+			if err != nil || m.Status != meeting.Confirmed || m.Slot.Start.Sub(now).Hours() != hours || m.Foreign != meeting.OriginMail {
+				t.Errorf("%s: %+v, %v", when, m, err)
+			}
+			if id, origin, err := f.store.EventOf(f.Context(), first); id != "a" || origin != "anna@example.org" || err != nil {
+				t.Errorf("%s: the event is %q %q, %v", when, id, origin, err)
+			}
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 26)) // the second date is taken
+		own := calendarMessage("REQUEST", "a", 1, 51, "RECURRENCE-ID:20270212T100000Z")
+		r.want("done turing=ACCEPTED turing/20270211T100000Z=DECLINED(room_conflict) turing/20270212T100000Z=ACCEPTED", "turing",
+			withDate(calendarMessage("REQUEST", "a", 1, 2, "RRULE:FREQ=DAILY;COUNT=4"), own))
+		wantFirst("repeats", "Review Turing 2, Review Turing 26, Review Turing 51, Review Turing 74", 2)
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 4))
+		wantFirst("once", "Review Turing 4, Review Turing 26", 4)
+		r.want("done turing=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "a", 3, 26))
+		r.settle()
+		r.wantBooked("Review Turing 26")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 4, 5))
+		r.wantBooked("Review Turing 5, Review Turing 26")
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 5, 5))
+		r.settle()
+		r.wantBooked("Review Turing 26")
 	})
 }
 

@@ -260,10 +260,9 @@ func (e *event) book(ctx context.Context, object *itip.Object, places []*place) 
 		return e.series(ctx, object.Head(), dates, places)
 	}
 	if e.record.SeriesID != 0 { // it took place more than once
-		if err := e.release(ctx); err != nil {
+		if err := e.keepOne(ctx, dates.Slot); err != nil {
 			return err
 		}
-		e.record.SeriesID = 0
 	}
 	return e.single(ctx, object.Head(), dates, places)
 }
@@ -410,7 +409,7 @@ func (e *event) put(ctx context.Context, f booking.Fields) (*meeting.Meeting, er
 	}
 	m, err := e.Meetings.Book(ctx, e.by, f)
 	if err == nil {
-		e.record.MeetingID = m.ID
+		e.record.MeetingID, e.record.SeriesID = m.ID, 0
 	}
 	return m, err
 }

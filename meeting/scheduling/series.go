@@ -35,15 +35,12 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 	if len(undecided(places)) == 0 {
 		return e.release(ctx)
 	}
-	if e.record.MeetingID != 0 { // it took place once
-		if err := e.release(ctx); err != nil {
-			return err
-		}
-		e.record.MeetingID = 0
-	}
 	f := booking.SeriesFields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
 	if !e.bound(dates, places) {
 		return e.release(ctx)
+	}
+	if err := e.tookPlaceOnce(ctx, dates); err != nil {
+		return err
 	}
 	importing.SetDates(dates, &f, func(o *itip.Event) booking.Fields { return e.differing(o, f.Fields) })
 	state, same, err := e.booked(ctx, dates)
@@ -65,6 +62,8 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 	case e.message.DryRun:
 	case state != nil:
 		err = e.reconcile(ctx, f, dates, state, same, asked)
+	case e.first != 0:
+		err = e.repeat(ctx, f, dates, asked)
 	default:
 		err = e.bookSeries(ctx, f, dates, asked)
 	}
@@ -122,6 +121,8 @@ func (e *event) tryRoom(ctx context.Context, f booking.SeriesFields, p *place, d
 	var err error
 	if moves {
 		would, err = e.Meetings.PreviewUpdate(ctx, e.by, state.ID, nil, f)
+	} else if e.first != 0 {
+		would, err = e.Meetings.PreviewRepeat(ctx, e.by, e.first, nil, f)
 	} else {
 		would, err = e.Meetings.PreviewSeries(ctx, e.by, f)
 	}
@@ -282,9 +283,35 @@ func (e *event) differing(o *itip.Event, series booking.Fields) booking.Fields {
 	return own
 }
 
-// bookSeries books a series anew.
-func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, places []*place) error {
-	f.Reminders = &[]meeting.Reminder{}
+// tookPlaceOnce finds out whether the meeting of an event that begins to repeat can become the first date of the
+// series, so that it keeps its ID. If it cannot, it makes way.
+func (e *event) tookPlaceOnce(ctx context.Context, dates *itip.Dates) error {
+	id := e.record.MeetingID
+	if id == 0 {
+		return nil
+	}
+	if e.record.SeriesID != 0 { // it is the date that was left of the series, which goes on
+		e.record.MeetingID = 0
+		return nil
+	}
+	m, err := e.Meetings.Meeting(ctx, e.by, id)
+	if err != nil && !errors.Is(err, meeting.ErrNotFound) {
+		return err
+	}
+	all := dates.Set.Dates(2)
+	if err == nil && !m.Status.Over() && m.Slot.Start.After(e.at) && e.known.instance("") != nil && len(all) == 2 && all[0].Wall.Equal(dates.Set.Start) {
+		e.first = id
+		return nil
+	}
+	if err := e.release(ctx); err != nil {
+		return err
+	}
+	e.record.MeetingID = 0
+	return nil
+}
+
+// choose gives a series its rooms, and those of its dates that have others.
+func (e *event) choose(f *booking.SeriesFields, dates *itip.Dates, places []*place) {
 	rooms := e.seriesRooms(places)
 	f.RoomIDs = &rooms
 	for _, d := range dates.Set.Dates(recurrence.AllDates) {
@@ -292,6 +319,63 @@ func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *i
 			f.Choices = append(f.Choices, booking.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
 		}
 	}
+}
+
+// repeat makes the meeting of an event that begins to repeat the first date of a series.
+func (e *event) repeat(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, places []*place) error {
+	e.choose(&f, dates, places)
+	made, err := e.Meetings.Repeat(ctx, e.by, e.first, nil, f)
+	if err != nil {
+		return err
+	}
+	e.record.MeetingID, e.record.SeriesID, e.first = 0, made.Series.ID, 0
+	state, err := e.Meetings.Series(ctx, e.by, made.Series.ID)
+	if err != nil {
+		return err
+	}
+	f.Choices = nil
+	return e.reconcile(ctx, f, dates, state, true, places)
+}
+
+// keepOne leaves the date of a series that its event still has, now that it takes place once, and cancels the others. It
+// keeps its ID. A series without a coming date is released.
+func (e *event) keepOne(ctx context.Context, slot clock.Slot) error {
+	if e.record.MeetingID != 0 {
+		return nil
+	}
+	e.record.ExtendAt = time.Time{}
+	booked, err := e.coming(ctx, e.record.SeriesID)
+	if err != nil {
+		return err
+	}
+	if len(booked) == 0 {
+		err := e.release(ctx)
+		e.record.SeriesID = 0
+		return err
+	}
+	slices.SortFunc(booked, func(a, b *meeting.Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	kept := booked[0]
+	for _, m := range booked {
+		if m.Slot.Start.Equal(slot.Start) {
+			kept = m
+		}
+	}
+	e.record.MeetingID = kept.ID
+	for _, m := range booked {
+		if m == kept || e.message.DryRun {
+			continue
+		}
+		if err := e.drop(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bookSeries books a series anew.
+func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, places []*place) error {
+	f.Reminders = &[]meeting.Reminder{}
+	e.choose(&f, dates, places)
 	made, err := e.Meetings.BookSeries(ctx, e.by, f)
 	if err != nil {
 		return err
