@@ -155,6 +155,30 @@ func (s *Service) WithDeputies(ctx context.Context, by meeting.Actor) (meeting.A
 	return s.withRepresented(ctx, by)
 }
 
+// RoomsForView returns the rooms needed to check who may see the meetings: those of private
+// meetings, for a manager, who may approve for them or represent an approver.
+func (s *Service) RoomsForView(ctx context.Context, by meeting.Actor, ms ...*meeting.Meeting) (meeting.Actor, []*meeting.Room, error) {
+	if by.Role != meeting.Manager {
+		return by, nil, nil
+	}
+	var want []int64
+	for _, m := range ms {
+		if m.Visibility == meeting.Private {
+			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
+		}
+	}
+	if len(want) == 0 {
+		return by, nil, nil
+	}
+	by, err := s.WithDeputies(ctx, by)
+	if err != nil {
+		return by, nil, err
+	}
+	slices.Sort(want)
+	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
+	return by, rooms, err
+}
+
 // ForDecision returns the actor with the users whom they represent. An admin may decide any request,
 // but the decision names the absent user that it was made for.
 func (s *Service) ForDecision(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {

@@ -287,16 +287,6 @@ func (s *Service) Announce(ctx context.Context, id meeting.ID) error {
 	return nil
 }
 
-// Preparation holds what a change of one meeting may refer to.
-type Preparation struct {
-	Known Known
-	Rooms []*meeting.Room // of the decision, otherwise of the meeting; unknown ones are left out
-	Plan  meeting.ApprovalPlan
-	At    time.Time
-
-	overQuota []meeting.Fault // by the new time or rooms, set if other rules are violated or overridden
-}
-
 // errRoomsMoved is returned if the meeting no longer has the rooms that were looked up.
 var errRoomsMoved = errors.New("the meeting has other rooms now")
 
@@ -311,7 +301,7 @@ func (s *Service) Change(ctx context.Context, by meeting.Actor, id meeting.ID, f
 // Prepare looks up what a change of the meeting refers to.
 type Prepare func(context.Context, *meeting.Meeting) (Preparation, error)
 
-// ChangeWith is [Service.change] with another lookup. newRooms means that the meeting's own rooms do
+// ChangeWith is [Service.Change] with another lookup. newRooms means that the meeting's own rooms do
 // not matter.
 func (s *Service) ChangeWith(ctx context.Context, by meeting.Actor, id meeting.ID, look Prepare, newRooms bool, fn func(*meeting.Meeting, Preparation) error) (*meeting.Meeting, error) {
 	var m *meeting.Meeting
@@ -468,28 +458,4 @@ func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Mee
 		shown[i] = m.At(at).View(by, rooms)
 	}
 	return shown, nil
-}
-
-// RoomsForView returns the rooms needed to check who may see the meetings: those of private
-// meetings, for a manager, who may approve for them or represent an approver.
-func (s *Service) RoomsForView(ctx context.Context, by meeting.Actor, ms ...*meeting.Meeting) (meeting.Actor, []*meeting.Room, error) {
-	if by.Role != meeting.Manager {
-		return by, nil, nil
-	}
-	var want []int64
-	for _, m := range ms {
-		if m.Visibility == meeting.Private {
-			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
-		}
-	}
-	if len(want) == 0 {
-		return by, nil, nil
-	}
-	by, err := s.WithDeputies(ctx, by)
-	if err != nil {
-		return by, nil, err
-	}
-	slices.Sort(want)
-	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
-	return by, rooms, err
 }

@@ -78,6 +78,16 @@ type Known struct {
 	Starts map[int64]time.Time // local starts of the meetings of a series, by original start
 }
 
+// Preparation holds what a change of one meeting may refer to.
+type Preparation struct {
+	Known Known
+	Rooms []*meeting.Room // of the decision, otherwise of the meeting; unknown ones are left out
+	Plan  meeting.ApprovalPlan
+	At    time.Time
+
+	overQuota []meeting.Fault // by the new time or rooms, set if other rules are violated or overridden
+}
+
 // Terms applies the fields to base, nil for a new meeting, and returns all their faults.
 func (f *Fields) Terms(base *meeting.Meeting, k Known) (meeting.Terms, error) {
 	t := meeting.Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}

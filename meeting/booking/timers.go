@@ -266,7 +266,7 @@ func (s *Service) OnRequests(ctx context.Context, job string, refs []meeting.Ref
 
 // onMeetings changes the meetings of refs in one transaction and updates their messages in the
 // queue. For each ref the function returns its outcome; [meeting.Applied] means that it changed the
-// meeting. It gets what prepare looked up beforehand; see [Service.change].
+// meeting. It gets what prepare looked up beforehand; see [Service.Change].
 func (s *Service) onMeetings(ctx context.Context, refs []meeting.Ref, prepare func(context.Context, []*meeting.Meeting) (Preparations, error), fn func(*meeting.Meeting, Preparation, meeting.Ref) (meeting.Outcome, error)) ([]meeting.Outcome, error) {
 	for {
 		outcomes, err := s.tryOnMeetings(ctx, refs, prepare, fn)

@@ -237,3 +237,11 @@ func (s *Service) comingInto(ctx context.Context, by meeting.Actor, b *policy.Bl
 	})
 	return s.booking.Views(ctx, by, moves, at)
 }
+
+// ofCalendar refuses to change a blackout that follows a calendar.
+func ofCalendar(b *policy.Blackout) error {
+	if b.CalendarID == 0 {
+		return nil
+	}
+	return fault.Invalid("id", "holiday", "must not be of a holiday calendar: change calendar %d instead", b.CalendarID)
+}

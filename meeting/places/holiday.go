@@ -353,11 +353,3 @@ func without(days, others []meeting.Holiday) []meeting.Holiday {
 	}
 	return out
 }
-
-// ofCalendar refuses to change a blackout that follows a calendar.
-func ofCalendar(b *policy.Blackout) error {
-	if b.CalendarID == 0 {
-		return nil
-	}
-	return fault.Invalid("id", "holiday", "must not be of a holiday calendar: change calendar %d instead", b.CalendarID)
-}

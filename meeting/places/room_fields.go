@@ -20,6 +20,7 @@ const (
 	maxCapacity  = 100_000
 	maxApprovers = 50
 	maxHours     = 50
+	maxPlaces    = 1_000                // sites or rooms that a type, a field or a calendar names
 	maxSpan      = 366 * 24 * time.Hour // of any duration in a room's rules
 )
 

@@ -16,9 +16,6 @@ import (
 // maxTypes bounds how many types there are: people choose from a list.
 const maxTypes = 100
 
-// maxPlaces bounds the sites and rooms that a type names.
-const maxPlaces = 1_000
-
 // TypeFields are the requested fields of a type; nil: not requested.
 type TypeFields struct {
 	Name        *string
