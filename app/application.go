@@ -127,6 +127,7 @@ type Application struct {
 	deliveries    *eventhookstore.Store
 	watcher       *eventhook.Watcher // finds the events to send
 	topicsRate    limiter            // of requests about topics
+	lookups       limiter            // of searches for people
 	limits        *limits            // of requests
 	rights        *rights            // of event stream clients
 	refusals      *refusals          // refused sign-ins in the installation's history
@@ -250,6 +251,7 @@ func (a *Application) wireAreas() {
 	a.topics = topics.New(jobstore.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.Limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
+	a.lookups = a.newLimiter("people:", meetinghttp.PeopleRate)
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
 	a.limits = newLimits(a.redis, a.config, secret)
 	a.idempotency = idempotency.New(db, handlerTimeout, secret, a.log)

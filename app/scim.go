@@ -29,7 +29,8 @@ func (a *Application) registerSCIM(r *gin.Engine) {
 			return
 		}
 		ctx := account.WithPrincipal(c.Request.Context(), p)
-		a.limits.ofToken(c, p, refuseSCIM, func() { server.ServeHTTP(c.Writer, c.Request.WithContext(ctx)) })
+		refuse := func(p *problem.Problem) { refuseSCIM(c, p) }
+		a.limits.ofToken(c.Request.WithContext(ctx), p, false, refuse, func(r *http.Request) { server.ServeHTTP(c.Writer, r) })
 	}
 	for _, method := range scim.Methods {
 		r.Handle(method, scim.Root+"*path", serve)

@@ -106,6 +106,9 @@ func (u *upload) store() (created bool, err error) {
 	if u.edited {
 		stored.ICS = u.text.String()
 	}
+	if len(stored.ICS) > MaxBody { // with what the server added
+		return false, precondition("max-resource-size", "must not exceed "+strconv.Itoa(MaxBody)+" bytes with the answers of its rooms")
+	}
 	stored.Start, stored.End = u.span()
 	return existing == nil, u.Store.SaveObject(u.ctx(), stored)
 }

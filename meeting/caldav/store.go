@@ -98,7 +98,8 @@ type Store interface {
 	// ObjectsByID returns objects with their ICS; unknown IDs are left out.
 	ObjectsByID(ctx context.Context, ids []int64) ([]*Stored, error)
 	// SaveObject creates an object without ID, or changes it if it still has its version. It returns
-	// [ErrChanged] otherwise, also if another object of the user has its name or UID.
+	// [ErrChanged] otherwise, also if another object of the user has its name or UID, and [ErrFull] if the user
+	// would store too much.
 	SaveObject(ctx context.Context, o *Stored) error
 	DeleteObject(ctx context.Context, o *Stored) error
 

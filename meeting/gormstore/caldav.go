@@ -294,7 +294,15 @@ func (s *Store) SaveObject(ctx context.Context, o *caldav.Stored) error {
 		if saved.Error == nil && saved.RowsAffected == 0 {
 			return caldav.ErrChanged
 		}
-		return saved.Error
+		if saved.Error != nil {
+			return saved.Error
+		}
+		var kept struct{ Objects, Bytes int64 }
+		err := tx.Model(&davObjectRow{}).Select("count(*) AS objects, sum(octet_length(ics)) AS bytes").Where("user_id = ?", o.UserID).Take(&kept).Error
+		if err == nil && (kept.Objects > caldav.MaxObjects || kept.Bytes > caldav.MaxStored) {
+			err = caldav.ErrFull
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save event %q: %w", o.Name, err)
