@@ -33,7 +33,7 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     },
   },
   guests: {
-    title: 'Zeiten der Gäste',
+    title: 'Verfügbarkeit der Gäste',
     busy: 'Belegt',
     free: 'Frei',
     busyTimes: (times) => `Belegt ${times}`,
@@ -60,7 +60,7 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     checkHint: 'Buchungsformular öffnen und Namen korrigieren',
     room: 'Raum',
     page: 'Seite',
-    hint: 'Auswählen mit Tab oder Pfeiltasten, bestätigen mit der Eingabetaste. Ein Titel in Anführungszeichen bleibt unverändert. Zeiten sind die des Raums.',
+    hint: 'Auswählen mit Tab oder Pfeiltasten, bestätigen mit der Eingabetaste. Ein Titel in Anführungszeichen bleibt unverändert. Zeiten gelten in der Zeitzone des Raums.',
   },
 }
 

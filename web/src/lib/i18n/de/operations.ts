@@ -69,7 +69,7 @@ const de: typeof en = {
     dates: (n: number) => (n === 1 ? '1 Tag kann nicht gebucht werden' : `${n} Tage können nicht gebucht werden`),
     reasons: {
       cancelled: 'Im Kalender abgesagt',
-      transparent: 'Beansprucht keine Zeit',
+      transparent: 'Als freie Zeit markiert',
       own: 'Eine Besprechung dieser Installation',
       before_from: 'Vor dem gewählten Tag',
       past: 'Vergangene Besprechungen ändern sich nicht',
@@ -378,7 +378,7 @@ const de: typeof en = {
       'user.passkey_added': 'fügte einen Passkey hinzu',
       'user.passkey_renamed': 'benannte einen Passkey um',
       'user.passkey_removed': 'entfernte einen Passkey von',
-      'user.provisioned': 'vermerkte die Angaben des Verzeichnisses über',
+      'user.provisioned': 'übernahm Verzeichnisdaten für',
       'token.created': 'legte das Token an:',
       'token.deleted': 'widerrief das Token',
       'feed.created': 'erstellte einen Kalenderlink für',

@@ -145,7 +145,7 @@ const zh: typeof en = {
     not_after_start: '结束时间必须晚于开始时间。',
     invalid_address: '请输入邮件地址中 @ 之前的部分，例如 turing。',
     reserved: 'meeting-1 这样的地址保留给参与者的答复使用。',
-    not_alone: 'caldav 必须单独使用。其余权限请另建令牌。',
+    not_alone: 'caldav 不能与其他权限组合，其他权限请另建令牌。',
     invalid_email: '请输入有效的邮箱地址。',
     invalid_phone: '请输入有效的电话号码，例如 +86 138 0013 8000。',
     invalid_locale: '请输入有效的语言代码，例如 zh-CN。',

@@ -68,7 +68,7 @@ const zh: typeof en = {
     dates: (n: number) => `${n} 个日期无法预订`,
     reasons: {
       cancelled: '已在日历中取消',
-      transparent: '不占用时间',
+      transparent: '标记为空闲',
       own: '本系统中的会议',
       before_from: '早于所选日期',
       past: '过去的会议不会更改',
