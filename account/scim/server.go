@@ -105,7 +105,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) (status int, body
 		case http.MethodPost:
 			return s.create(r.Context(), kind, content)
 		}
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Server) user(r *http.Request, id int64, content []byte) (int, any, erro
 		}
 		return http.StatusNoContent, nil, s.Accounts.RemoveProvisioned(ctx, id)
 	default:
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	groups, err := s.Accounts.ProvisionedGroupsOf(ctx, id)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Server) group(r *http.Request, id int64, content []byte) (int, any, err
 	case http.MethodDelete:
 		return http.StatusNoContent, nil, s.Accounts.DeleteProvisionedGroup(ctx, id)
 	default:
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	if change != nil {
 		if err := s.changeGroup(ctx, id, change); err != nil {

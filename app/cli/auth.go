@@ -19,7 +19,7 @@ func (c *cli) authCommand() *cobra.Command {
 func (c *cli) authTestCommand() *cobra.Command {
 	var email string
 	cmd := &cobra.Command{
-		Use: "test [PROVIDER...]", Short: "Contact the identity providers and directories of auth.oidc and auth.ldap, and say what to register with them",
+		Use: "test [PROVIDER...]", Short: "Contact the identity providers and directories of auth.oidc and auth.ldap, and print what to register with them",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			settings, err := c.load()
 			if err != nil {
