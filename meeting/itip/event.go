@@ -47,7 +47,7 @@ type Fault struct {
 type Person struct {
 	Email  string // empty: none was given
 	Name   string
-	SentBy string // address of who acts for the person; empty: nobody
+	SentBy string // address of the one acting for the person; empty: nobody
 }
 
 // Attendee is a person, room or other resource.

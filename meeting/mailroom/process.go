@@ -26,12 +26,12 @@ type Calendar struct {
 	DryRun    bool   // book and send nothing
 }
 
-// A Processor does what calendar messages say.
+// A Processor carries out calendar messages.
 type Processor interface {
 	// Process must be idempotent: after a crash it is called again. An error means that it should be
 	// called again later.
 	Process(ctx context.Context, c Calendar) (*Outcome, error)
-	// Help tells a sender, once, that rooms cannot read winmail.dat, and what to change. c has no
+	// Help mails a sender, once, that rooms cannot read winmail.dat, and what to change. c has no
 	// calendar message.
 	Help(ctx context.Context, c Calendar) (*Outcome, error)
 	// Ask mails the sender, once for all copies of a mail, a link to confirm it. It returns what the mail is about.

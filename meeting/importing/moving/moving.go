@@ -25,7 +25,7 @@ type Store interface {
 	Forget(ctx context.Context, id int64) error
 }
 
-// People makes users. It never sends a mail.
+// People creates users. It never sends mails.
 type People interface {
 	// Ensure returns the users with these addresses, by lower-case address, and creates those that do
 	// not exist, without a password. It returns how many it created, or would.
@@ -63,7 +63,7 @@ func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("%d bookings conflict with others; nothing was imported", e.N)
 }
 
-// Service brings data to this installation. Safe for concurrent use.
+// Service imports data from other programs. Safe for concurrent use.
 type Service struct {
 	meetings *booking.Service
 	store    Store
@@ -426,7 +426,7 @@ func (i *item) without(taken []meeting.Skipped) (*item, []*Conflict) {
 	})
 	slices.SortFunc(lost, func(a, b *Conflict) int { return cmp.Compare(a.Lost.ID, b.Lost.ID) })
 	if rest == nil || len(lost) == 0 {
-		if len(lost) == 0 { // not found again: all of them, rather than trying for ever
+		if len(lost) == 0 { // not found again: all of them, to avoid an endless loop
 			for _, b := range i.bookings() {
 				lost = append(lost, conflictOf(b, taken[0]))
 			}
@@ -436,7 +436,7 @@ func (i *item) without(taken []meeting.Skipped) (*item, []*Conflict) {
 	return &item{uid: i.uid, series: rest}, lost
 }
 
-// lostUID tells the UID of what is kept of a booking that lost its room.
+// lostUID returns the UID of the rejected meeting that is kept for a booking without its room.
 func lostUID(b *Booking) string { return b.UID + "#lost" }
 
 // lose keeps bookings that lost their rooms visible, as the options say.
@@ -530,7 +530,7 @@ func (r *run) elsewhere(ctx context.Context, c *Conflict, p *Problem) (bool, err
 	return false, nil
 }
 
-// describe says who has the room instead.
+// describe names the booking that has the room.
 func (r *run) describe(c *Conflict) string {
 	if c.Won == nil {
 		return fmt.Sprintf("%s is taken by a meeting that was here before", r.roomNames[c.Room])
