@@ -263,7 +263,7 @@ const zh: typeof en = {
     translations: '其他语言的名称',
     empty: '尚无会议类型',
     emptyText: '考试、保洁等类型有各自的颜色，并可限定会议室和角色。',
-    roles: { member: '所有人', manager: '主管和管理员', admin: '管理员' },
+    roles: { member: '所有人', manager: '负责人和管理员', admin: '管理员' },
     colors: { gray: '灰色', blue: '蓝色', teal: '青色', green: '绿色', yellow: '黄色', orange: '橙色', red: '红色', pink: '粉色', purple: '紫色' },
     languages: { en: 'English', de: 'Deutsch', zh: '中文' },
   },
