@@ -339,7 +339,7 @@ const de: typeof en = {
       'type.created': 'legte die Besprechungsart an:',
       'type.changed': 'änderte die Besprechungsart',
       'type.deleted': 'löschte die Besprechungsart',
-      'fault_report.created': 'meldete einen Mangel von',
+      'fault_report.created': 'meldete einen Mangel in',
       'fault_report.changed': 'änderte die Meldung zu',
       'branding.changed': 'änderte die Angaben zur Organisation',
       'floor_plan.created': 'legte den Raumplan an:',

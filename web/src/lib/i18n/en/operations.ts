@@ -336,7 +336,7 @@ export default {
       'type.created': 'created the meeting type',
       'type.changed': 'changed the meeting type',
       'type.deleted': 'deleted the meeting type',
-      'fault_report.created': 'reported a fault of',
+      'fault_report.created': 'reported a fault in',
       'fault_report.changed': 'changed the fault report of',
       'branding.changed': 'changed the branding',
       'floor_plan.created': 'created the floor plan',
