@@ -42,7 +42,7 @@ var english = &words{
 	zone:         "The times are in the time zone %s.",
 	alternatives: "These times and rooms are free:", needsApproval: "needs approval",
 	unknownOrganizer: "%s is not a user of this installation. Ask an administrator for an account.",
-	noRoomWith:       "No free room at this time has: %s.",
+	noRoomWith:       "No room that is free at this time has: %s.",
 	noRoom:           "No room is free at this time.", over: "The meeting is over.", invalid: "The event cannot be read: %s.",
 	cancelledHere: "The meeting was cancelled.", released: "The room was released because nobody checked in.",
 	rejected: "The request was rejected.", expired: "Nobody decided on the request in time.", withdrawn: "The room is no longer available.",
