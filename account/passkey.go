@@ -82,9 +82,9 @@ type PasskeyStore interface {
 	Passkeys(ctx context.Context, userID int64) ([]*Passkey, error)
 	// PasskeyHandle returns the handle of a user, which is fresh if there was none.
 	PasskeyHandle(ctx context.Context, userID int64, fresh []byte) ([]byte, error)
-	// AddPasskey locks the user, calls check with the passkeys, and stores p unless check fails. The
-	// caller's session can do everything afterwards. It returns [ErrPasskeyTaken] if the passkey is
-	// stored already.
+	// AddPasskey locks the user, calls check with the passkeys, and stores p unless check fails. After
+	// that, the caller's session has all rights. It returns [ErrPasskeyTaken] if the passkey is already
+	// stored.
 	AddPasskey(ctx context.Context, p *Passkey, check func(have []*Passkey) error) error
 	RenamePasskey(ctx context.Context, userID, id int64, name string) (*Passkey, error)
 	// RemovePasskey locks the user, calls check with the passkeys that would be left, and removes one

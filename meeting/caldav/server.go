@@ -18,7 +18,7 @@ import (
 	"punctual/meeting/finding"
 )
 
-// ErrChanged is returned for an object or a calendar that changed meanwhile.
+// ErrChanged is returned for an object or a calendar that has changed in the meantime.
 var ErrChanged = errors.New("changed meanwhile")
 
 // Settings of the server. They may change while it runs.
@@ -34,7 +34,7 @@ type Settings struct {
 // Suggest returns suitable rooms that by can book for a time within a span, best first.
 type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, length time.Duration, span clock.Slot, limit int) ([]finding.Suggestion, error)
 
-// Server answers the requests of calendar programs. Safe for concurrent use.
+// Server serves the requests of calendar programs. Safe for concurrent use.
 type Server struct {
 	Store     Store
 	Meetings  *booking.Service

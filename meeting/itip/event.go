@@ -37,7 +37,7 @@ type Event struct {
 	zone string // X-WR-TIMEZONE of the calendar, for floating times
 }
 
-// Fault is something in an event that cannot be used.
+// Fault is an error in an event.
 type Fault struct {
 	Line    int
 	Message string

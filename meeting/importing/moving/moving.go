@@ -79,9 +79,9 @@ func NewService(meetings *booking.Service, store Store, people People, now func(
 // batch is how many meetings are saved in one transaction.
 const batch = 500
 
-// Move imports data. What is here already is left as it is, or updated if it differs there. If Move is
-// interrupted, a repetition continues where it stopped. It fails with [meeting.ErrForbidden] unless the
-// actor is an admin or the system; whatever is wrong with one booking is in the report.
+// Move imports data. Bookings from an earlier run are updated if they have changed, otherwise unchanged. If
+// Move is interrupted, the next call continues. It returns [meeting.ErrForbidden] unless the actor is an
+// admin or the system. Errors of single bookings are in the report.
 func (s *Service) Move(ctx context.Context, by meeting.Actor, data *Data, o Options) (*Report, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
