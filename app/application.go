@@ -184,7 +184,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	a.wireAreas()
 	a.wireEngine()
 	if indexed, err := a.meetingStore.SearchIndexed(ctx); err == nil && !indexed {
-		log.Warn("searches of meetings have no index and compare a part at a time; see docs/operations.md, Postgres")
+		log.Warn("extension pg_trgm missing, meeting searches have no index")
 	}
 	if r.works() {
 		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader retries

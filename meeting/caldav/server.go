@@ -19,7 +19,7 @@ import (
 	"punctual/meeting/series"
 )
 
-// ErrChanged is returned for an object or a calendar that changed meanwhile.
+// ErrChanged is returned for an object or a calendar that has changed in the meantime.
 var ErrChanged = errors.New("changed meanwhile")
 
 // Limits of what a user stores.
@@ -41,10 +41,10 @@ type Settings struct {
 	TooMany func(taken, of int) bool
 }
 
-// Suggest returns rooms that fit and that by can book for a time within a span, best first.
+// Suggest returns suitable rooms that by can book for a time within a span, best first.
 type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, length time.Duration, span clock.Slot, limit int) ([]finding.Suggestion, error)
 
-// Server answers the requests of calendar programs. Safe for concurrent use.
+// Server serves the requests of calendar programs. Safe for concurrent use.
 type Server struct {
 	Store     Store
 	Meetings  *booking.Service
@@ -194,7 +194,7 @@ func precondition(local, detail string) error {
 	return &davError{status: http.StatusForbidden, condition: local, space: calNS, detail: detail}
 }
 
-// fail answers with an error. Of unexpected ones the program learns nothing.
+// fail writes an error. The program gets no details of unexpected errors.
 func (r *request) fail(err error) {
 	e, ok := errors.AsType[*davError](err)
 	tooLarge, large := errors.AsType[*http.MaxBytesError](err)

@@ -81,9 +81,9 @@ type Store interface {
 	// State returns a text that changes whenever a member of the collection with an end after from
 	// does. It is much cheaper than Members.
 	State(ctx context.Context, c Collection, from time.Time) (string, error)
-	// Members returns what overlaps a span. A zero end is no bound; then events without a meeting are returned however
-	// old they are, because they are nowhere else. Canceled, rejected and released
-	// meetings are left out, and those that the user declined.
+	// Members returns what overlaps a span, except canceled, rejected and released meetings and those that
+	// the user declined. A zero end is no bound. Then events without a meeting are returned whatever their
+	// age, because they are stored nowhere else.
 	Members(ctx context.Context, c Collection, span clock.Slot) ([]Member, error)
 	Known(ctx context.Context, collection string) (Known, error)
 	// Changes returns what changed after a number, by number.
