@@ -63,10 +63,12 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 	}
 	read := func(among []int64) error {
 		text, args := s.listMeetings(q, among, after, scanned, limit(p)+1)
+		var page statement
+		page[s.dialect] = s.dialect.translate(text) // the other takes as long
 		if q.Brief {
-			ms, err = s.readBrief(tx, write(text), args...)
+			ms, err = s.readBrief(tx, page, args...)
 		} else {
-			ms, err = s.readMeetings(tx, write(text), args...)
+			ms, err = s.readMeetings(tx, page, args...)
 		}
 		return err
 	}
