@@ -50,11 +50,20 @@ func startWith(b *testing.B, c testenv.Config, seed func(db *pgxpool.Pool)) *pro
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(db.Close)
 	exec(b, db, "ALTER SYSTEM SET track_commit_timestamp = on")
+	db.Close()
 	pg.Restart(b)
-	db.Reset()
+	return startOn(b, url, c, seed)
+}
 
+// startOn does so on a database of Postgres.
+func startOn(b *testing.B, url string, c testenv.Config, seed func(db *pgxpool.Pool)) *product {
+	b.Helper()
+	db, err := pgxpool.New(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(db.Close)
 	server := testenv.RedisServer(b)
 	o, err := redis.ParseURL(server.URL())
 	if err != nil {
