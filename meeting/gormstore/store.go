@@ -20,6 +20,7 @@ import (
 
 	"punctual/app/database/receipt"
 	"punctual/app/database/sqlfile"
+	"punctual/app/database/transaction"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 )
@@ -138,9 +139,17 @@ func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) erro
 	})
 }
 
+// Atomically implements [caldav.Store].
+func (s *Store) Atomically(ctx context.Context, f func(context.Context) error) error {
+	return patiently(ctx, func() error { return transaction.Run(ctx, s.db, f) })
+}
+
 // patiently runs f, with a limited number of retries and growing pauses, until it succeeds or fails
-// permanently.
+// permanently. Within a larger transaction it runs f once: that is retried as a whole.
 func patiently(ctx context.Context, f func() error) error {
+	if transaction.In(ctx) {
+		return f()
+	}
 	for attempt := 1; ; attempt++ {
 		err := f()
 		if err == nil || attempt == attempts || !retryable(err) {
