@@ -25,13 +25,7 @@ func largeOrganisationSQLite(b *testing.B) organisation {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
-	cpu := func() time.Duration {
-		used, err := processorTime(p.PID())
-		if err != nil {
-			b.Fatal(err)
-		}
-		return used
-	}
+	cpu := func() time.Duration { return cpuOf(b, p) }
 	o := organisation{ServerInstance: p, site: 1, room: 1, cpu: cpu, exec: func(sql string, args ...any) {
 		b.Helper()
 		if _, err := db.SQL.ExecContext(b.Context(), sql, args...); err != nil {
