@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/app/database/receipt"
 	"punctual/app/database/transaction"
 )
 
@@ -57,7 +58,17 @@ func (l *pools) QueryRowContext(ctx context.Context, query string, args ...any) 
 }
 
 func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
-	return transaction.Begin(ctx, l.of(ctx), o)
+	return begin(ctx, l.of(ctx), o)
+}
+
+// begin begins what [transaction.Begin] begins. A transaction writes a receipt if the request wants one,
+// see package receipt.
+func begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (gorm.ConnPool, error) {
+	begun, err := transaction.Begin(ctx, db, o)
+	if tx, ok := begun.(*sql.Tx); ok && (o == nil || !o.ReadOnly) {
+		return receipt.Begun(ctx, tx), err
+	}
+	return begun, err
 }
 
 func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }

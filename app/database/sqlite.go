@@ -176,9 +176,9 @@ func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...a
 
 func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
 	if o != nil && o.ReadOnly {
-		return transaction.Begin(ctx, p.readers, o)
+		return begin(ctx, p.readers, o)
 	}
-	return transaction.Begin(ctx, p.writer, o)
+	return begin(ctx, p.writer, o)
 }
 
 func (p *splitPool) GetDBConn() (*sql.DB, error) { return p.writer, nil }

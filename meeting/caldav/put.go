@@ -20,6 +20,7 @@ import (
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // upload is an event that a program stores.
@@ -481,7 +482,7 @@ func (u *upload) book() (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
-	f := booking.SeriesFields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
+	f := series.Fields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
 	f.RoomIDs = &rooms
 	var target Member
 	if dates.Set == nil {
@@ -501,7 +502,7 @@ func (u *upload) book() (Member, error) {
 			return err
 		}
 		return u.tolerating(&f, dates, func() error {
-			made, err := u.Meetings.BookSeries(u.ctx(), u.by, f)
+			made, err := u.Series.Book(u.ctx(), u.by, f)
 			if err == nil {
 				target.SeriesID = made.Series.ID
 			}
@@ -521,7 +522,7 @@ func (u *upload) book() (Member, error) {
 
 // recurring sets the rule of a series, its first date and its dates. An event that takes place once is a series of one
 // date.
-func (u *upload) recurring(f *booking.SeriesFields, d *itip.Dates) {
+func (u *upload) recurring(f *series.Fields, d *itip.Dates) {
 	set := d.Set
 	if set == nil {
 		zone := clock.ZoneOrUTC(d.Zone)

@@ -18,6 +18,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/app/database/receipt"
 	"punctual/app/database/sqlfile"
 	"punctual/app/database/transaction"
 	"punctual/meeting"
@@ -125,6 +126,9 @@ const attempts = 6
 // database asks for it: after a deadlock, a serialization failure, or on a SQLite file that another
 // process locks for long.
 func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) error {
+	if !meeting.HasCaller(ctx) {
+		ctx = receipt.Without(ctx)
+	}
 	return patiently(ctx, func() error {
 		return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			if err := s.check(tx); err != nil {

@@ -14,7 +14,7 @@ type key struct{}
 
 // running is the transaction of a context.
 type running struct {
-	tx *sql.Tx
+	tx gorm.ConnPool
 
 	mu     sync.Mutex
 	ended  bool
@@ -45,7 +45,7 @@ func Run(ctx context.Context, db *gorm.DB, f func(context.Context) error) error 
 	}
 	r := &running{}
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		r.tx = tx.Statement.ConnPool.(*sql.Tx)
+		r.tx = tx.Statement.ConnPool
 		defer r.end()
 		return f(context.WithValue(ctx, key{}, r))
 	})
@@ -111,7 +111,7 @@ func Begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (gorm.ConnPool, er
 
 // savepoint is a part of a transaction. It is a [gorm.TxCommitter].
 type savepoint struct {
-	*sql.Tx
+	gorm.ConnPool
 	ctx  context.Context
 	name string
 }
