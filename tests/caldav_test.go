@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -782,6 +783,19 @@ func TestCalDAV_writes(t *testing.T) {
 		name := fmt.Sprintf("meeting-%d.ics", invited("Review")[0].ID)
 		if _, text := dav.want(t, http.StatusForbidden, http.MethodPut, dav.calendar+name, strings.Replace(get(name), "SUMMARY:Review", "SUMMARY:Other", 1)); !strings.Contains(text, "only the organizer") {
 			t.Errorf("a meeting that came by mail: %s", text)
+		}
+		// If their program keeps the event here as well and invites the room by mail, the calendar shows it once.
+		put(http.StatusCreated, "outlook.ics", eventText("foreign", "Review", day(9), day(10), "ORGANIZER:mailto:ada@example.org", "ATTENDEE;CUTYPE=ROOM;SCHEDULE-AGENT=CLIENT:mailto:turing@rooms.example.org"))
+		names := func() []string {
+			found, _ := dav.changes(t, dav.calendar, "")
+			return slices.DeleteFunc(slices.Collect(maps.Keys(found)), func(n string) bool { return n != name && n != "outlook.ics" })
+		}
+		if n := names(); !slices.Equal(n, []string{"outlook.ics"}) || len(invited("Review")) != 1 {
+			t.Errorf("an event that came by mail and over CalDAV: %v, %+v", n, invited("Review"))
+		}
+		dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+"outlook.ics", "")
+		if n := names(); !slices.Equal(n, []string{name}) || len(invited("Review")) != 1 {
+			t.Errorf("after the event was deleted: %v, %+v", n, invited("Review"))
 		}
 	})
 }

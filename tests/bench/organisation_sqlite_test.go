@@ -44,13 +44,7 @@ func largeOrganisationSQLite(b *testing.B) organisation {
 	b.Cleanup(func() { db.Close() })
 	return organisation{
 		ServerInstance: p, admin: p.Admin(b), taken: takenDay(day), site: 1, room: 1,
-		cpu: func() time.Duration {
-			used, err := processorTime(p.PID())
-			if err != nil {
-				b.Fatal(err)
-			}
-			return used
-		},
+		cpu: func() time.Duration { return cpuOf(b, p) },
 		exec: func(sql string, args ...any) {
 			b.Helper()
 			if _, err := db.SQL.ExecContext(b.Context(), sql, args...); err != nil {

@@ -372,11 +372,7 @@ func (p *product) calls(b *testing.B) (n int64) {
 // cpu is the processor time the program has used.
 func (p *product) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	used, err := processorTime(p.PID())
-	if err != nil {
-		b.Fatal(err)
-	}
-	return used
+	return cpuOf(b, p.ServerInstance)
 }
 
 // postgresCPU is the processor time that the server's processes have used.
@@ -392,6 +388,16 @@ func (p *product) postgresCPU(b *testing.B) (total time.Duration) {
 		total += used
 	}
 	return total
+}
+
+// cpuOf is the processor time that a program has used so far.
+func cpuOf(b *testing.B, s *testenv.ServerInstance) time.Duration {
+	b.Helper()
+	used, err := processorTime(s.PID())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return used
 }
 
 func processorTime(pid int) (time.Duration, error) {

@@ -7430,7 +7430,7 @@ export interface components {
             /** @description What members of groups may do in rooms of the site that have no access of their own */
             access: components["schemas"]["Access"];
             /**
-             * @description Part before the @ of the mail address that stands for any room of the site; null if it has none
+             * @description Part before the @ of the mail address that stands for any room of the site, or with plus signs and features, as in berlin+whiteboard, for any that has these; null if it has none
              * @example berlin
              */
             address: string | null;
@@ -7455,7 +7455,7 @@ export interface components {
             /** @description Complete access, which replaces the previous one; null for everyone */
             access?: components["schemas"]["Access"] | null;
             /**
-             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site that is large enough. Features may follow it with plus signs, in lower case and with hyphens, as in berlin+video-conference: then only rooms with these are booked. Null for none
              * @example berlin
              */
             address?: string | null;
@@ -7476,7 +7476,7 @@ export interface components {
             /** @description Complete access, which replaces the previous one; null for everyone */
             access?: components["schemas"]["Access"] | null;
             /**
-             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site that is large enough. Features may follow it with plus signs, in lower case and with hyphens, as in berlin+video-conference: then only rooms with these are booked. Null for none
              * @example berlin
              */
             address?: string | null;
