@@ -68,6 +68,7 @@ const de: typeof en = {
     confirm: 'Ihre Anmeldung liegt eine Weile zurück. Geben Sie Ihr Passwort ein, um fortzufahren.',
     dismissed: 'Es wurde kein Passkey benutzt. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
     already: 'Auf diesem Gerät gibt es schon einen Passkey für Ihr Konto.',
+    impossible: 'Dieser Browser oder dieses Gerät kann hier keine Passkeys benutzen. Versuchen Sie einen anderen Browser oder Ihr Telefon.',
     use: 'Passkey benutzen',
     orCode: 'oder mit einem Code',
     confirmTitle: 'Bestätigen Sie, dass Sie es sind',

@@ -66,6 +66,7 @@ export default {
     confirm: 'You signed in a while ago. Enter your password to continue.',
     dismissed: 'No passkey was used. Try again, or sign in another way.',
     already: 'This device already has a passkey for your account.',
+    impossible: 'This browser or device cannot use passkeys here. Try another browser, or your phone.',
     use: 'Use a passkey',
     orCode: 'or with a code',
     confirmTitle: 'Confirm it’s you',

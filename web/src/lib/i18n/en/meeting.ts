@@ -1,5 +1,6 @@
 export default {
   meeting: {
+    unavailable: 'Meeting unavailable',
     when: 'When',
     where: 'Where',
     organizer: 'Organizer',

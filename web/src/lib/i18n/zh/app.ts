@@ -68,6 +68,7 @@ const zh: typeof en = {
     confirm: '您登录已有一段时间。请输入密码以继续。',
     dismissed: '未使用通行密钥。请重试，或用其他方式登录。',
     already: '此设备上已有您账户的通行密钥。',
+    impossible: '此浏览器或设备无法在此使用通行密钥。请换用其他浏览器或手机。',
     use: '使用通行密钥',
     orCode: '或使用验证码',
     confirmTitle: '确认是您本人',

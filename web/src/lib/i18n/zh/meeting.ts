@@ -2,6 +2,7 @@ import type en from '../en/meeting'
 
 const zh: typeof en = {
   meeting: {
+    unavailable: '无法打开会议',
     when: '时间',
     where: '地点',
     organizer: '组织者',
