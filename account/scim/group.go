@@ -43,7 +43,7 @@ func idsOf(members []member) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// resourceOfGroup is a group as clients read it. Without members, they are left out: a list shows none.
+// resourceOfGroup returns a group as clients see it. Lists leave out members.
 func resourceOfGroup(base string, g *account.Group, members []int64) map[string]any {
 	r := map[string]any{
 		"schemas": []any{groupSchema}, "id": strconv.FormatInt(g.ID, 10), "displayName": g.Name,
@@ -62,7 +62,7 @@ func resourceOfGroup(base string, g *account.Group, members []int64) map[string]
 	return r
 }
 
-// groupChange is what a change means for a group.
+// groupChange is the effect of a request on a group.
 type groupChange struct {
 	Name, ExternalID *string
 	Add, Remove      []int64 // members; nobody is in both
@@ -83,7 +83,7 @@ func (c *groupChange) remove(ids []int64) {
 
 func (c *groupChange) replace(ids []int64) { c.Add, c.Remove, c.All = ids, nil, true }
 
-// readGroupChange reads a change of a group. Members are not read from the database: there may be many.
+// readGroupChange parses a change of a group. It does not load members, because there may be many.
 func readGroupChange(request []byte) (*groupChange, error) {
 	var change patchRequest
 	if err := decode(request, &change); err != nil {
@@ -136,7 +136,7 @@ func (c *groupChange) text(o *operation, field **string, name string) error {
 	var value string
 	if o.Op != "remove" {
 		if err := json.Unmarshal(o.Value, &value); err != nil {
-			return refuse(invalidValue, "%s: must be a text", name)
+			return refuse(invalidValue, "%s: must be a string", name)
 		}
 	}
 	*field = &value
@@ -186,7 +186,7 @@ func (c *groupChange) members(o *operation, of filter.Expression) error {
 	return nil
 }
 
-// difference returns which members to add and to remove, so that those of before become exactly these.
+// difference returns the members to add and to remove to turn before into the requested members.
 func difference(before, wanted []int64) (add, remove []int64) {
 	have, want := map[int64]bool{}, map[int64]bool{}
 	for _, id := range before {

@@ -32,7 +32,7 @@ type Room struct {
 	Policy         Policy       `json:"policy"`
 	Access         *Access      `json:"access" doc:"What members of groups may do in the room; null if that of its site applies"`
 	CheckIn        CheckIn      `json:"check_in"`
-	Blackouts      []Blackout   `json:"blackouts" nullable:"false" doc:"Current blackouts of the room and its site, and those of the next 90 days; at most 20, by start"`
+	Blackouts      []Blackout   `json:"blackouts" nullable:"false" doc:"Current blackouts of the room and its site, and those of the next 90 days; in a search, those of the time in question. At most 20, by start"`
 	BlackoutsUntil *time.Time   `json:"blackouts_until" doc:"Blackouts that start at this time or later are not listed: see GET /blackouts; null if all are listed"`
 	Version        int64        `json:"version"`
 	CreatedAt      time.Time    `json:"created_at"`
