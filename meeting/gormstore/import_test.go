@@ -412,9 +412,14 @@ func TestMoving_fail(t *testing.T) {
 		// A change there that finds its room taken here is a conflict, too.
 		data.Bookings[2] = at(3, "t", 5)
 		f.book(data.Bookings[2].Slot, f.turing)
-		data.Bookings = append(data.Bookings, at(4, "n", 4))
-		if _, err := s.Move(t.Context(), f.admin, data, moving.Options{OnConflict: moving.Fail}); !errors.As(err, new(*moving.ConflictsError)) || f.count("meetings") != 5 {
-			t.Errorf("%v, %d meetings", err, f.count("meetings"))
+		data.Rooms = append(data.Rooms, moving.Room{Key: "x", Name: "Newer"})
+		data.Bookings = append(data.Bookings, at(4, "x", 4))
+		rooms := f.count("rooms")
+		if _, err := s.Move(t.Context(), f.admin, data, moving.Options{OnConflict: moving.Fail}); !errors.As(err, new(*moving.ConflictsError)) {
+			t.Errorf("a change: %v", err)
+		}
+		if n := f.count("rooms"); n != rooms || f.count("meetings") != 5 {
+			t.Errorf("after a change: %d rooms, %d before; %d meetings", n, rooms, f.count("meetings"))
 		}
 	})
 }
