@@ -36,12 +36,13 @@ func (a *Application) register(api huma.API) {
 	accounthttp.Register(api, a.accounts, accounthttp.Options{ClientIP: clientIP, Providers: a.providers})
 	faults := a.newLimiter("faults:", meetinghttp.FaultRate)
 	meetinghttp.Register(api, meetinghttp.Deps{
-		Meetings: a.meetings, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
+		Meetings: a.meetings, Approval: a.approval, Series: a.series, Waitlist: a.waitlist, Places: a.places,
+		Branding: a.branding, Public: a.public, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
 		Lookups: a.newLimiter("people:", meetinghttp.PeopleRate), Faults: faults,
 	})
 	meetinghttp.RegisterImports(api, a.imports)
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{
-		Service: a.meetings, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now, Faults: faults,
+		Service: a.meetings, Door: a.door, Places: a.places, Accounts: a.accounts, Links: a.links, Stream: a.stream, ClientIP: clientIP, Now: time.Now, Faults: faults,
 	})
 	meetinghttp.RegisterCalendars(api, meetinghttp.CalendarDeps{
 		Service: a.meetings, Feeds: feed.NewService(a.meetings, time.Now), Accounts: a.accounts,
@@ -62,7 +63,7 @@ func (a *Application) register(api huma.API) {
 	topichttp.Register(api, a.topics, a.topicsRate)
 	webhookhttp.Register(api, a.webhooks)
 	mailroomhttp.Register(api, a.mailroom.process)
-	registerConfig(api, a.currentConfig, a.source, a.meetings.ChangedZones)
+	registerConfig(api, a.currentConfig, a.source, a.zones.Changed)
 	a.registerPlan(api)
 	accounthttp.MustCover(api)
 }

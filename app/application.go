@@ -36,7 +36,10 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/delayjob/webhook"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
+	"punctual/meeting/branding"
+	"punctual/meeting/door"
 	"punctual/meeting/events"
 	"punctual/meeting/finding"
 	"punctual/meeting/forecast"
@@ -46,8 +49,13 @@ import (
 	meetingjobs "punctual/meeting/jobs"
 	"punctual/meeting/linkpages"
 	"punctual/meeting/mailroom"
+	"punctual/meeting/places"
+	"punctual/meeting/public"
 	"punctual/meeting/report"
 	"punctual/meeting/scheduling"
+	"punctual/meeting/series"
+	"punctual/meeting/waitlist"
+	"punctual/meeting/zones"
 	"punctual/migrations"
 	"punctual/notify"
 	ledger "punctual/notify/gormstore"
@@ -90,6 +98,14 @@ type Application struct {
 	limiter       limiter // of failed sign-ins
 	wideLimiter   limiter
 	meetings      *booking.Service
+	approval      *approval.Service
+	series        *series.Service
+	waitlist      *waitlist.Service
+	door          *door.Service
+	zones         *zones.Service
+	places        *places.Service
+	branding      *branding.Service
+	public        *public.Service
 	finding       *finding.Service
 	imports       *importing.Service
 	scheduling    *scheduling.Service // answers calendar messages
@@ -199,6 +215,11 @@ func (a *Application) Leaving() *leaving.Service { return a.leaving }
 // Meetings are the meetings, rooms and sites.
 func (a *Application) Meetings() *booking.Service { return a.meetings }
 
+// Series, Zones and Places are further use cases of meetings.
+func (a *Application) Series() *series.Service { return a.series }
+func (a *Application) Zones() *zones.Service   { return a.zones }
+func (a *Application) Places() *places.Service { return a.places }
+
 // Mailroom is what became of the mails that rooms received.
 func (a *Application) Mailroom() *mailroom.Process { return a.mailroom.process }
 
@@ -271,12 +292,20 @@ func (a *Application) wireAreas() {
 	a.topics.TellOthers(a.broadcasts.add(a.config.Queue.Prefix+":webhooks", a.role.works(), a.topics.WebhooksChanged).send)
 	inForce := func() meeting.Settings { return *a.settings.Load() }
 	directory := directoryAdapter{people, a.newLimiter("invite:", unknownRate)}
-	a.meetings = booking.NewService(a.meetingStore, directory, notifyingScheduler{scheduler, changed},
-		inForce, time.Now, a.log)
-	a.imports = importing.NewService(a.meetings, a.meetingStore, directory, inForce, time.Now, a.senders.render.OwnUID, a.importers())
+	queue := notifyingScheduler{scheduler, changed}
+	a.meetings = booking.NewService(a.meetingStore, directory, queue, inForce, time.Now, a.log)
+	a.approval = approval.NewService(a.meetings, a.meetingStore)
+	a.series = series.NewService(a.meetings, a.meetingStore)
+	a.waitlist = waitlist.NewService(a.meetings, a.meetingStore, directory, queue)
+	a.door = door.NewService(a.meetings, a.meetingStore)
+	a.zones = zones.NewService(a.meetings, a.meetingStore, a.series, queue)
+	a.places = places.NewService(a.meetings, a.meetingStore, directory, queue)
+	a.branding = branding.NewService(a.meetings, a.meetingStore)
+	a.public = public.NewService(a.meetings, a.meetingStore)
+	a.imports = importing.NewService(a.meetings, a.series, a.meetingStore, directory, inForce, time.Now, a.senders.render.OwnUID, a.importers())
 	a.finding = finding.NewService(a.meetingStore, a.meetings, inForce, time.Now)
 	a.scheduling = scheduling.NewService(scheduling.Deps{
-		Meetings: a.meetings, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,
+		Meetings: a.meetings, Series: a.series, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,
 		UID: a.senders.render.UID, Settings: a.schedulingSettings, Now: time.Now, Log: a.log,
 	})
 	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
@@ -284,7 +313,7 @@ func (a *Application) wireAreas() {
 
 	over := a.config.Queue.Options()
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
-		Service: a.meetings, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
+		Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
 	a.jobs = append(a.jobs, a.scheduling.Jobs(database.Unavailable)...)
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
@@ -297,7 +326,7 @@ func (a *Application) wireAreas() {
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
-	a.leaving = leaving.NewService(leaving.NewStore(db, notices), a.accounts, a.meetings, scheduler, time.Now)
+	a.leaving = leaving.NewService(leaving.NewStore(db, notices), a.accounts, a.meetings, a.series, a.waitlist, scheduler, time.Now)
 	a.leaving.Log, a.leaving.Exports = a.log, a.newLimiter("exports:", account.Rate{Count: 5, Per: time.Hour})
 	a.leaving.Files = outbox.At(outboxDir).Delete
 	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable),

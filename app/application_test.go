@@ -22,6 +22,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -232,7 +233,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := meeting.Actor{Kind: meeting.ActorUser, ID: u.ID, Name: u.Name, Email: u.Email, Role: meeting.Admin}
-	room, err := a.meetings.CreateRoom(t.Context(), root, booking.RoomFields{Name: new("Turing")})
+	room, err := a.places.CreateRoom(t.Context(), root, places.RoomFields{Name: new("Turing")})
 	if err != nil {
 		t.Fatal(err)
 	}

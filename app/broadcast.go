@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"punctual/app/database/transaction"
 	"punctual/delayjob"
 	"punctual/meeting/booking"
 )
@@ -114,7 +115,15 @@ type notifyingScheduler struct {
 	changed func()
 }
 
+// Schedule implements [booking.Scheduler]. Within a larger transaction it waits for its end.
 func (s notifyingScheduler) Schedule(ctx context.Context, ms ...delayjob.Message) {
-	s.changed()
-	s.Scheduler.Schedule(ctx, ms...)
+	transaction.AfterCommit(ctx, func() {
+		s.changed()
+		s.Scheduler.Schedule(ctx, ms...)
+	})
+}
+
+// Forget implements [booking.Scheduler]. Within a larger transaction it waits for its end.
+func (s notifyingScheduler) Forget(ctx context.Context, ids ...string) {
+	transaction.AfterCommit(ctx, func() { s.Scheduler.Forget(ctx, ids...) })
 }

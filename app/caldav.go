@@ -21,7 +21,7 @@ import (
 // registerCalDAV adds the calendars for calendar programs. Without caldav.enabled there is nothing.
 func (a *Application) registerCalDAV(r *gin.Engine) {
 	server := &caldav.Server{
-		Store: a.meetingStore, Meetings: a.meetings, Calendars: davCalendars{a.senders.render}, Busy: a.meetingStore.BusyUsers, Suggest: a.finding.Suggestions,
+		Store: a.meetingStore, Meetings: a.meetings, Series: a.series, Calendars: davCalendars{a.senders.render}, Busy: a.meetingStore.BusyUsers, Suggest: a.finding.Suggestions,
 		Settings: func() caldav.Settings {
 			c := a.latest.Load().CalDAV
 			return caldav.Settings{

@@ -12,9 +12,9 @@ const lookForApprovers = 10 * time.Second
 func (a *Application) followApprovers(ctx context.Context) error {
 	asked := "" // the approvers when all of them had been asked
 	for failing := false; ; {
-		now, err := a.meetings.Approvers(ctx)
+		now, err := a.approval.Approvers(ctx)
 		if err == nil && now != asked {
-			if err = a.meetings.NotifyNewApprovers(ctx); err == nil {
+			if err = a.approval.NotifyNewApprovers(ctx); err == nil {
 				asked = now
 			}
 		}

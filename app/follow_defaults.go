@@ -70,7 +70,7 @@ func (a *Application) applyReminders(ctx context.Context, c *config.Config) erro
 }
 
 func (a *Application) applyCheckIn(ctx context.Context) error {
-	changed, err := a.meetings.FollowCheckIn(ctx)
+	changed, err := a.places.FollowCheckIn(ctx)
 	if err != nil {
 		return err
 	}

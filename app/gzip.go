@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/klauspost/compress/gzip"
+
 	"punctual/meeting/caldav"
 )
 

@@ -123,11 +123,115 @@ func loseConnection(t *testing.T, s *httptest.Server, path, body, key, token str
 	_ = conn.Close()
 }
 
+// TestIdempotency_lostResponses: if the process dies after it saved a change and before it stored the
+// response, a retry gets the same status and the current body, and changes nothing. What cannot be
+// read again is answered with 409 and, if it has one, its Location.
+func TestIdempotency_lostResponses(t *testing.T) {
+	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
+		t.Run(string(dialect), func(t *testing.T) {
+			a, s := startApplication(t, func(c *config.Config) { c.Database.URL = testdb.URL(t, dialect) })
+			a.level.Set(slog.LevelError)
+			auth := []string{"Authorization", "Bearer " + signIn(t, a, s)}
+			counted := func() (n [3]int64) {
+				t.Helper()
+				for i, table := range []string{"audit", "history", "notifications"} {
+					if err := a.db.Gorm.Table(table).Count(&n[i]).Error; err != nil {
+						t.Fatal(err)
+					}
+				}
+				return n
+			}
+			day := time.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
+			at := func(hour int) string { return fmt.Sprintf("%sT%02d:00:00Z", day, hour) }
+			slot := func(hour int) string { return fmt.Sprintf(`"start":%q,"end":%q`, at(hour), at(hour+1)) }
+			last := "" // meeting
+			for i, c := range []struct {
+				path, body string
+				status     int  // of the retry
+				located    bool // with 409: by its Location
+			}{
+				{"/sites", `{"name":"Site"}`, 201, false},
+				{"/rooms", `{"name":"Room","capacity":4}`, 201, false},
+				{"/rooms", `{"name":"Strict","capacity":4,"approval":{"required":true}}`, 201, false},
+				{"/users", `{"name":"Eve","email":"eve@example.org","role":"member","password":"a long password"}`, 201, false},
+				{"/groups", `{"name":"Group"}`, 201, false},
+				{"/types", `{"name":"Exam"}`, 201, false},
+				{"/custom-fields", `{"name":"cost","label":"Cost","kind":"text"}`, 201, false},
+				{"/fault-reports", `{"room_id":1,"text":"The lamp is broken","category":"equipment"}`, 201, false},
+				{"/meetings", `{"room_ids":[1],"title":"One",` + slot(9) + `,"attendees":[{"email":"a@example.org"}]}`, 201, false},
+				{"/meetings", `{"room_ids":[1],"title":"Waits",` + slot(9) + `,"wait":true}`, 202, false},
+				{"/waitlist", `{"room_ids":[1],"title":"Waits, too",` + slot(9) + `}`, 201, false},
+				{"/meetings/{last}/cancel", `{"reason":"Rain"}`, 200, false},
+				{"/meetings/{last}/undo", ``, 200, false},
+				{"/series", `{"room_ids":[1],"title":"Weekly",` + slot(12) + `,"timezone":"UTC","rrule":"FREQ=WEEKLY;COUNT=3"}`, 201, false},
+				{"/meetings", `{"room_ids":[1],"title":"Repeated",` + slot(15) + `,"timezone":"UTC"}`, 201, false},
+				{"/meetings/{last}/repeat", `{"rrule":"FREQ=DAILY;COUNT=2"}`, 201, false},
+				{"/series/1/cancel", `{}`, 409, false},
+				{"/blackouts", `{"room_id":1,` + slot(20) + `,"reason":"Paint"}`, 409, true},
+				{"/me/tokens", `{"name":"Token"}`, 409, false},
+			} {
+				c.path = strings.Replace(c.path, "{last}", last, 1)
+				t.Run(strings.ReplaceAll(c.path[1:], "/", " "), func(t *testing.T) {
+					key := append(auth, "Idempotency-Key", strconv.Itoa(i))
+					first := send(t, s, "POST", "/api/v1"+c.path, c.body, key...)
+					if first.status != c.status && (c.status != 409 || first.status/100 != 2) {
+						t.Fatalf("%d %s", first.status, first.body)
+					}
+					location := first.header.Get("Location")
+					if id, ok := strings.CutPrefix(location, "/api/v1/meetings/"); ok {
+						last = id
+					}
+					lost := a.db.Gorm.Exec("UPDATE idempotency_keys SET status = 0, body = NULL, headers = '{}', lease_until = ? WHERE status <> 0 AND path = ?",
+						time.Now().UTC().Add(-time.Second), "/api/v1"+c.path)
+					if lost.Error != nil || lost.RowsAffected == 0 {
+						t.Fatal(lost.RowsAffected, lost.Error)
+					}
+					before := counted()
+					for range 2 {
+						again := send(t, s, "POST", "/api/v1"+c.path, c.body, key...)
+						if again.status != c.status || again.header.Get("Location") != location {
+							t.Fatalf("%d, Location %q; want %d, %q: %s", again.status, again.header.Get("Location"), c.status, location, again.body)
+						}
+						if c.status == 409 {
+							if c.located != (location != "") {
+								t.Errorf("Location %q", location)
+							}
+							if !strings.Contains(again.body, `"state":"answered"`) {
+								t.Errorf("%s", again.body)
+							}
+							continue
+						}
+						if diff := cmp.Diff(parsed(t, first.body), parsed(t, again.body)); diff != "" {
+							t.Errorf("another body (- first, + again):\n%s", diff)
+						}
+						if again.header.Get("ETag") != first.header.Get("ETag") {
+							t.Errorf("ETag %s, want %s", again.header.Get("ETag"), first.header.Get("ETag"))
+						}
+					}
+					if after := counted(); after != before {
+						t.Errorf("audit, history and notifications had %v rows, now %v", before, after)
+					}
+				})
+			}
+		})
+	}
+}
+
+// parsed returns a body without what holds for some seconds only.
+func parsed(t *testing.T, body string) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Errorf("%s: %v", body, err)
+	}
+	delete(v, "undo_until")
+	return v
+}
+
 // Previews change nothing, so nothing is kept of them.
 func TestIdempotency_keepsNothingOfPreviews(t *testing.T) {
 	a, s := startApplication(t, nil)
 	token := signIn(t, a, s)
-	for _, path := range []string{"/series/preview", "/series/1/preview", "/config/plan"} {
+	for _, path := range []string{"/series/preview", "/series/1/preview", "/meetings/1/repeat/preview", "/holidays/preview", "/config/plan"} {
 		send(t, s, "POST", "/api/v1"+path, `{}`, "Authorization", "Bearer "+token, "Idempotency-Key", path)
 	}
 	var n int64

@@ -53,9 +53,9 @@ type limits struct {
 	scrapes   *account.MemoryLimiter // of metrics without a token, by network
 	known     knownTokens
 	secret    func(huma.Context) string // of the caller
-	running   places
-	heavy     places
-	streams   places
+	running   requestPlaces
+	heavy     requestPlaces
+	streams   requestPlaces
 }
 
 func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.Context) string) *limits {
@@ -68,9 +68,9 @@ func newLimits(client redis.UniversalClient, c *config.Config, secret func(huma.
 		scrapes:   account.NewMemoryLimiter(scrapeRate),
 	}
 	if client != nil {
-		l.running = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:", placeLease), near: nearPart}
-		l.heavy = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":heavy:", placeLease)}
-		l.streams = places{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":streams:", streamLease)}
+		l.running = requestPlaces{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":running:", placeLease), near: nearPart}
+		l.heavy = requestPlaces{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":heavy:", placeLease)}
+		l.streams = requestPlaces{shared: redislimit.NewPlaces(client, c.Queue.Prefix+":streams:", streamLease)}
 	}
 	l.set(c.Limits)
 	return l
@@ -221,7 +221,7 @@ func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, b
 	}, &l.heavy, person, bounds.Heavy)
 }
 
-func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *places, key string, most int) {
+func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *requestPlaces, key string, most int) {
 	leave, ok := at.take(ctx.Context(), key, most, placeWait)
 	if !ok {
 		problem.Write(humagin.Unwrap(ctx), tooMany("Too many requests at the same time", time.Second))
@@ -287,9 +287,9 @@ func (r *sharedRate) Allow(ctx context.Context, key string) (ok bool, retryAfter
 	return r.shared.Allow(ctx, key)
 }
 
-// places limits how many requests run at once for each key. The zero value is ready to use. The key
+// requestPlaces limits how many requests run at once for each key. The zero value is ready to use. The key
 // "" is for the whole process. All processes share the other keys if shared is set.
-type places struct {
+type requestPlaces struct {
 	shared *redislimit.Places
 	near   int // one of this many places is taken without shared; 0: none
 
@@ -304,7 +304,7 @@ type place struct {
 
 // take waits for one of most places, in order of arrival. It returns false if no place became free
 // or too many requests already wait.
-func (p *places) take(ctx context.Context, key string, most int, wait time.Duration) (leave func(), ok bool) {
+func (p *requestPlaces) take(ctx context.Context, key string, most int, wait time.Duration) (leave func(), ok bool) {
 	p.mu.Lock()
 	if p.of == nil {
 		p.of = map[string]*place{}
@@ -349,7 +349,7 @@ func (p *places) take(ctx context.Context, key string, most int, wait time.Durat
 }
 
 // takeShared waits for one of the places that all processes share. This process holds here of them.
-func (p *places) takeShared(ctx context.Context, key string, most, here int) (leave func(), ok bool) {
+func (p *requestPlaces) takeShared(ctx context.Context, key string, most, here int) (leave func(), ok bool) {
 	if p.shared == nil || key == "" || p.near > 0 && here <= max(1, most/p.near) {
 		return func() {}, true
 	}

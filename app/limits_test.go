@@ -69,7 +69,7 @@ func bePatient(apps ...*Application) {
 		for _, r := range []*sharedRate{a.limits.people, a.limits.tokens, a.limits.addresses} {
 			r.shared.(*redislimit.Limiter).Patience = time.Minute
 		}
-		for _, p := range []*places{&a.limits.running, &a.limits.heavy, &a.limits.streams} {
+		for _, p := range []*requestPlaces{&a.limits.running, &a.limits.heavy, &a.limits.streams} {
 			p.shared.Patience = time.Minute
 		}
 	}
@@ -140,9 +140,9 @@ func TestLimits_sharedPlaces(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestRequestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p places
+		var p requestPlaces
 		take := func(key string, wait time.Duration) (func(), bool) { return p.take(t.Context(), key, 2, wait) }
 		leave1, ok1 := take("a", 0)
 		leave2, ok2 := take("a", 0)

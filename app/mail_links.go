@@ -7,6 +7,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/linkpages"
+	"punctual/meeting/waitlist"
 	"punctual/notify"
 	"punctual/notify/render"
 )
@@ -46,7 +47,7 @@ func (a *Application) acceptURL(n notify.Notification) string {
 	if n.Facts.WaitID == 0 {
 		return ""
 	}
-	return a.links.OfferURL(booking.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
+	return a.links.OfferURL(waitlist.Offer{WaitID: n.Facts.WaitID, UserID: n.To.UserID})
 }
 
 // passwordURL has the secret in its fragment, which browsers send to no server: it is in no access

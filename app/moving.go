@@ -13,7 +13,7 @@ import (
 
 // Moving brings the data of other booking programs.
 func (a *Application) Moving() *moving.Service {
-	return moving.NewService(a.meetings, a.meetingStore, movingPeople{a.accounts}, time.Now)
+	return moving.NewService(a.meetings, a.approval, a.series, a.places, a.meetingStore, movingPeople{a.accounts}, time.Now)
 }
 
 // movingPeople makes users of the people of another program.

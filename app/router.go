@@ -80,16 +80,17 @@ func newRouter(a *Application) (http.Handler, error) {
 		return r, nil
 	}
 	index := page(r)
-	pages := &linkpages.Pages{Service: a.meetings, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
+	pages := &linkpages.Pages{Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
 	(&publicpages.Pages{
-		Service: a.meetings, Limiter: a.limits.refused, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
+		Service: a.public, Limiter: a.limits.refused, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
 	}).Register(r)
 	a.registerCalDAV(r)
 	a.registerSCIM(r)
 	a.registerProviders(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
+	a.idempotency.Recover(api.OpenAPI(), r, lostResponses)
 	serveDescription(r, api)
 	return answerHead(r), nil
 }

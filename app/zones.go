@@ -8,10 +8,10 @@ import (
 // watchZones logs the zones whose rules changed since the last start: meetings that were booked
 // before are not at their local times.
 func (a *Application) watchZones(ctx context.Context) error {
-	if err := a.meetings.NoteClocks(ctx); err != nil {
+	if err := a.zones.NoteClocks(ctx); err != nil {
 		return err
 	}
-	changed, unknown, err := a.meetings.WatchZones(ctx)
+	changed, unknown, err := a.zones.Watch(ctx)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@
 // changes a meeting records the change as history and as notices. The store writes both with the
 // meeting, in one transaction.
 //
-// Package booking implements the use cases. Those that only read are packages of their own: finding,
-// report, forecast and feed. Package jobs handles what becomes due, package httpapi is the REST
+// Package booking implements the use cases of single meetings. Packages approval, series, waitlist,
+// door, zones and places stand on it. Those that only read are finding, report, forecast and feed. Package jobs handles what becomes due, package httpapi is the REST
 // resource, package gormstore the database.
 package meeting

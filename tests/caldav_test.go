@@ -599,6 +599,18 @@ func TestCalDAV_writes(t *testing.T) {
 			t.Errorf("a date at its own time in one of two rooms: %+v %s", ms, text)
 		}
 
+		// A change is made as a whole, or not at all.
+		kept0, shown0 := invited("Grows"), get("grows.ics")
+		past := strings.Replace(differing(2, 6), "DTSTART:"+later(2, 6).Format("20060102"), "DTSTART:20260101", 1)
+		past = strings.Replace(past, "DTEND:"+later(2, 6).Format("20060102"), "DTEND:20260101", 1)
+		half := strings.Replace(grown(differing(1, 6)+past), "SUMMARY:Grows", "SUMMARY:Half", 1)
+		if _, why := dav.want(t, http.StatusForbidden, http.MethodPut, dav.calendar+"grows.ics", half); !strings.Contains(why, "start must be in the future") {
+			t.Errorf("a date in the past: %s", why)
+		}
+		if ms := invited("Grows"); len(ms) != len(kept0) || ms[0].Version != kept0[0].Version || len(invited("Half")) != 0 || get("grows.ics") != shown0 {
+			t.Errorf("a refused change left %+v and %+v", ms, invited("Half"))
+		}
+
 		// The address of a site invites any of its rooms. The event keeps its room, and shows it.
 		var site struct{ ID int64 }
 		admin.Want(t, http.StatusCreated, http.MethodPost, "/sites", with{"name": "Berlin", "timezone": "UTC", "address": "berlin"}, &site)
@@ -695,6 +707,36 @@ func TestCalDAV_writes(t *testing.T) {
 		if ms := invited("Mailed"); len(ms) != 1 || len(invited("Review")) != 0 {
 			t.Errorf("booked over CalDAV and by mail: %+v", ms)
 		}
+
+		// So is one whose mail comes first. Its program keeps the meeting then, and notifies its attendees.
+		byMail = invite{uid: "first", from: "ada@example.org", to: "turing@rooms.example.org", start: day(24)}
+		if code := deliver(t, server, byMail.to, byMail.eml()); code != 250 {
+			t.Fatalf("an invitation: %d", code)
+		}
+		eventually(t, time.Now().Add(slack), "the invitation is booked", func() bool { return len(invited("Review")) > 0 })
+		ofMail := invited("Review")[0]
+		for i, h := range []int{24, 25} {
+			status := []int{http.StatusCreated, http.StatusNoContent}[i]
+			put(status, "first.ics", eventText("first", "Review", day(h), day(h+1), append([]string{"RRULE:FREQ=DAILY;COUNT=2"}, people...)...))
+			if ms := invited("Review"); len(ms) != 2 || ms[0].ID != ofMail.ID || !ms[0].Start.Equal(day(h)) {
+				t.Errorf("by mail and then over CalDAV: %+v, which began as %+v", ms, ofMail)
+			}
+			if text := get("first.ics"); !strings.Contains(text, "PARTSTAT=ACCEPTED") || !strings.Contains(text, "UID:first\r\n") {
+				t.Errorf("by mail and then over CalDAV: %s", text)
+			}
+		}
+		byMail.method = "CANCEL"
+		deliver(t, server, byMail.to, byMail.eml())
+		eventually(t, time.Now().Add(slack), "the cancellation is processed", func() bool {
+			received = testenv.All[receivedMail](t, admin, "/mailroom/messages?q=first")
+			return len(received) == 2 && received[0].State != "new" && received[1].State != "new"
+		})
+		var origin struct{ Origin struct{ Kind, UID string } }
+		ada.Want(t, http.StatusOK, http.MethodGet, fmt.Sprintf("/meetings/%d", ofMail.ID), nil, &origin)
+		if len(invited("Review")) != 2 || origin.Origin.Kind != "caldav" || origin.Origin.UID != "first" {
+			t.Errorf("cancelled by mail: %+v, %+v", invited("Review"), origin)
+		}
+		dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+"first.ics", "")
 
 		// Only its organizer's calendar can change a meeting that came by mail.
 		if code := deliver(t, server, "turing@rooms.example.org", invite{uid: "foreign", from: "ada@example.org", to: "turing@rooms.example.org", start: day(9)}.eml()); code != 250 {

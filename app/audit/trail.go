@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/account"
+	"punctual/app/database/receipt"
 	"punctual/meeting"
 )
 
@@ -96,7 +97,10 @@ func Add(tx *gorm.DB, entries ...Entry) error {
 		if e.Actor == nil {
 			e.Actor = actorOf(ctx)
 		}
-		subject, _, _ := strings.Cut(e.Action, ".")
+		subject, verb, _ := strings.Cut(e.Action, ".")
+		if verb == "created" {
+			receipt.Created(tx, subject, e.ID)
+		}
 		rows[i] = row{
 			At: cmp.Or(e.At, time.Now()).UTC().Truncate(time.Microsecond), Action: e.Action,
 			ActorKind: string(e.Actor.Kind), ActorName: clean(e.Actor.Name), Address: cmp.Or(e.Address, meeting.Client(ctx)),

@@ -14,6 +14,8 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
+	"punctual/meeting/series"
 )
 
 const demoPassword = "punctual demo"
@@ -117,7 +119,7 @@ func (d *demo) makeRooms(ctx context.Context) error {
 	ada := d.people["ada"]
 	sites := map[string]int64{}
 	for _, s := range []struct{ name, zone string }{{"Berlin", "Europe/Berlin"}, {"Shanghai", "Asia/Shanghai"}} {
-		site, err := d.a.Meetings().CreateSite(ctx, ada, booking.SiteFields{Name: &s.name, Timezone: &s.zone})
+		site, err := d.a.Places().CreateSite(ctx, ada, places.SiteFields{Name: &s.name, Timezone: &s.zone})
 		if err != nil {
 			return fmt.Errorf("site %s: %w", s.name, err)
 		}
@@ -136,11 +138,11 @@ func (d *demo) makeRooms(ctx context.Context) error {
 		{"Hopper", "Berlin", "5", 30, []string{"projector", "stage"}, []int64{d.people["grace"].ID}},
 		{"紫金", "Shanghai", "12", 10, []string{"video"}, nil},
 	} {
-		f := booking.RoomFields{Name: &r.name, SiteID: new(sites[r.site]), Floor: &r.floor, Capacity: &r.capacity, Features: &r.features}
+		f := places.RoomFields{Name: &r.name, SiteID: new(sites[r.site]), Floor: &r.floor, Capacity: &r.capacity, Features: &r.features}
 		if len(r.approvers) > 0 {
 			f.ApprovalRequired, f.ApproverIDs = new(true), &r.approvers
 		}
-		room, err := d.a.Meetings().CreateRoom(ctx, ada, f)
+		room, err := d.a.Places().CreateRoom(ctx, ada, f)
 		if err != nil {
 			return fmt.Errorf("room %s: %w", r.name, err)
 		}
@@ -167,8 +169,8 @@ func (d *demo) makePlans(ctx context.Context, ada meeting.Actor, sites map[strin
 		{"Berlin", "5", []meeting.PlacedRoom{at("Hopper", right)}},
 		{"Shanghai", "12", []meeting.PlacedRoom{at("紫金", left)}},
 	} {
-		f := booking.FloorPlanFields{SiteID: new(sites[p.site]), Floor: &p.floor, Image: demoFloor, Rooms: &p.rooms}
-		if _, err := d.a.Meetings().CreateFloorPlan(ctx, ada, f); err != nil {
+		f := places.FloorPlanFields{SiteID: new(sites[p.site]), Floor: &p.floor, Image: demoFloor, Rooms: &p.rooms}
+		if _, err := d.a.Places().CreateFloorPlan(ctx, ada, f); err != nil {
 			return fmt.Errorf("floor plan of %s: %w", p.site, err)
 		}
 	}
@@ -241,7 +243,7 @@ func (d *demo) makeSeries(ctx context.Context) error {
 	if err := d.book(ctx, demoBooking{room: "Turing", by: "grace", title: "Board", start: first.AddDate(0, 0, 14), length: time.Hour}); err != nil {
 		return err
 	}
-	r, err := d.a.Meetings().BookSeries(ctx, d.people["alan"], booking.SeriesFields{
+	r, err := d.a.Series().Book(ctx, d.people["alan"], series.Fields{
 		Fields: booking.Fields{
 			Title: new("Team meeting"), RoomIDs: &[]int64{room.ID}, Timezone: new(zone.String()),
 			Start: new(clock.At(first)), End: new(clock.At(first.Add(time.Hour))),

@@ -16,7 +16,7 @@ import (
 
 	"punctual/app"
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // install makes an installation in a folder of its own, with a user and two rooms.
@@ -32,7 +32,7 @@ func install(t *testing.T) {
 	}
 	err := c.withApplication(t.Context(), func(a *app.Application) error {
 		for _, name := range []string{"Turing", "Hopper, large"} {
-			if _, err := a.Meetings().CreateRoom(t.Context(), meeting.Actor{Kind: meeting.ActorSystem}, booking.RoomFields{Name: &name}); err != nil {
+			if _, err := a.Places().CreateRoom(t.Context(), meeting.Actor{Kind: meeting.ActorSystem}, places.RoomFields{Name: &name}); err != nil {
 				return err
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"punctual/account/table"
 	"punctual/app"
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/importing/moving"
+	"punctual/meeting/places"
 )
 
 func (c *cli) importCSVCommand() *cobra.Command {
@@ -54,7 +54,7 @@ and imported again; without one, room, start and organizer identify it. See docs
 				if people {
 					return c.importPeople(cmd.Context(), a.Accounts(), text, invite, dryRun)
 				}
-				return c.importRooms(cmd.Context(), a.Meetings(), text, dryRun)
+				return c.importRooms(cmd.Context(), a.Places(), text, dryRun)
 			})
 		},
 	}
@@ -100,9 +100,9 @@ func (c *cli) readFile(name string) (string, error) {
 	return string(b), err
 }
 
-func (c *cli) importRooms(ctx context.Context, meetings *booking.Service, text string, dryRun bool) error {
+func (c *cli) importRooms(ctx context.Context, rooms *places.Service, text string, dryRun bool) error {
 	operator := meeting.Actor{Kind: meeting.ActorSystem, Name: "punctual import", Role: meeting.Role(account.Admin)}
-	rows, err := meetings.ImportRooms(ctx, operator, text, 0, dryRun)
+	rows, err := rooms.ImportRooms(ctx, operator, text, 0, dryRun)
 	if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
 		for _, f := range invalid.Faults {
 			c.printFault(f)

@@ -8,8 +8,8 @@ import (
 
 	"punctual/app"
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/mailroom"
+	"punctual/meeting/places"
 )
 
 // TestMailroom: a mail is tried, listed, shown and released by commands.
@@ -31,7 +31,7 @@ func TestMailroom(t *testing.T) {
 		address := "turing"
 		for _, r := range rooms {
 			if r.Name == "Turing" {
-				if _, err := a.Meetings().UpdateRoom(t.Context(), meeting.Actor{Kind: meeting.ActorSystem}, r.ID, nil, booking.RoomFields{Address: &address}); err != nil {
+				if _, err := a.Places().UpdateRoom(t.Context(), meeting.Actor{Kind: meeting.ActorSystem}, r.ID, nil, places.RoomFields{Address: &address}); err != nil {
 					return err
 				}
 			}

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"punctual/app"
-	"punctual/meeting/booking"
+	"punctual/meeting/zones"
 )
 
 func (c *cli) zonesCommand() *cobra.Command {
 	return group("zones", "Find and move meetings after the rules of a time zone changed",
 		c.zonesSubcommand("check", "List the coming meetings that the present rules of their zones would move; exit 1 if there are any",
-			func(ctx context.Context, s *booking.Service) (r ZonesReport, err error) {
-				shifts, err := s.CheckZones(ctx)
+			func(ctx context.Context, s *zones.Service) (r ZonesReport, err error) {
+				shifts, err := s.Check(ctx)
 				for _, z := range shifts {
 					if z.Obstacle == "" {
 						r.Move = append(r.Move, zoneMoveOf(z))
@@ -29,8 +29,8 @@ func (c *cli) zonesCommand() *cobra.Command {
 				return r, err
 			}),
 		c.zonesSubcommand("rebase", "Move those meetings to where clocks show the time that they were booked for; exit 1 if some cannot move",
-			func(ctx context.Context, s *booking.Service) (r ZonesReport, err error) {
-				moved, left, err := s.RebaseZones(ctx)
+			func(ctx context.Context, s *zones.Service) (r ZonesReport, err error) {
+				moved, left, err := s.Rebase(ctx)
 				for _, z := range moved {
 					r.Moved = append(r.Moved, zoneMoveOf(z))
 				}
@@ -42,13 +42,13 @@ func (c *cli) zonesCommand() *cobra.Command {
 			}))
 }
 
-func (c *cli) zonesSubcommand(use, short string, do func(context.Context, *booking.Service) (ZonesReport, error)) *cobra.Command {
+func (c *cli) zonesSubcommand(use, short string, do func(context.Context, *zones.Service) (ZonesReport, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withApplication(cmd.Context(), func(a *app.Application) error {
-				r, err := do(cmd.Context(), a.Meetings())
+				r, err := do(cmd.Context(), a.Zones())
 				if err != nil {
 					return err
 				}
@@ -96,7 +96,7 @@ type ZoneConflict struct {
 	End    time.Time `json:"end"`
 }
 
-func zoneMoveOf(z *booking.ZoneShift) ZoneMove {
+func zoneMoveOf(z *zones.Shift) ZoneMove {
 	m := z.Meeting
 	v := ZoneMove{
 		PlannedMeeting: app.NewPlannedMeeting(m), SeriesID: m.SeriesID, Timezone: m.Timezone, End: m.Slot.End.UTC(),

@@ -3,6 +3,11 @@ package database
 import (
 	"context"
 	"database/sql"
+
+	"gorm.io/gorm"
+
+	"punctual/app/database/receipt"
+	"punctual/app/database/transaction"
 )
 
 type requestKey struct{}
@@ -23,7 +28,7 @@ func ForHeavy(ctx context.Context) context.Context {
 }
 
 // pools are the connections to Postgres: for requests, for heavy requests, and for all other work. It is a
-// [gorm.ConnPool] and a [gorm.TxBeginner].
+// [gorm.ConnPool] and a [gorm.ConnPoolBeginner]. A context with a transaction uses that.
 type pools struct{ requests, heavy, work *sql.DB }
 
 func (l *pools) of(ctx context.Context) *sql.DB {
@@ -37,23 +42,33 @@ func (l *pools) of(ctx context.Context) *sql.DB {
 }
 
 func (l *pools) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return l.of(ctx).PrepareContext(ctx, query)
+	return transaction.Or(ctx, l.of(ctx)).PrepareContext(ctx, query)
 }
 
 func (l *pools) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return l.of(ctx).ExecContext(ctx, query, args...)
+	return transaction.Or(ctx, l.of(ctx)).ExecContext(ctx, query, args...)
 }
 
 func (l *pools) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return l.of(ctx).QueryContext(ctx, query, args...)
+	return transaction.Or(ctx, l.of(ctx)).QueryContext(ctx, query, args...)
 }
 
 func (l *pools) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return l.of(ctx).QueryRowContext(ctx, query, args...)
+	return transaction.Or(ctx, l.of(ctx)).QueryRowContext(ctx, query, args...)
 }
 
-func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
-	return l.of(ctx).BeginTx(ctx, o)
+func (l *pools) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
+	return begin(ctx, l.of(ctx), o)
+}
+
+// begin begins what [transaction.Begin] begins. A transaction writes a receipt if the request wants one,
+// see package receipt.
+func begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (gorm.ConnPool, error) {
+	begun, err := transaction.Begin(ctx, db, o)
+	if tx, ok := begun.(*sql.Tx); ok && (o == nil || !o.ReadOnly) {
+		return receipt.Begun(ctx, tx), err
+	}
+	return begun, err
 }
 
 func (l *pools) Conn(ctx context.Context) (*sql.Conn, error) { return l.of(ctx).Conn(ctx) }

@@ -19,6 +19,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"punctual/app/database/fold"
+	"punctual/app/database/transaction"
 	"punctual/migrations"
 )
 
@@ -145,7 +146,7 @@ func dsn(path string, more url.Values) string {
 }
 
 // splitPool runs reads on a pool of their own, so that they do not wait for writes. It is a
-// [gorm.ConnPool] and a [gorm.TxBeginner].
+// [gorm.ConnPool] and a [gorm.ConnPoolBeginner]. A context with a transaction uses that.
 type splitPool struct{ writer, readers *sql.DB }
 
 func (p *splitPool) of(query string) *sql.DB {
@@ -158,26 +159,26 @@ func (p *splitPool) of(query string) *sql.DB {
 }
 
 func (p *splitPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return p.of(query).PrepareContext(ctx, query)
+	return transaction.Or(ctx, p.of(query)).PrepareContext(ctx, query)
 }
 
 func (p *splitPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.writer.ExecContext(ctx, query, args...)
+	return transaction.Or(ctx, p.writer).ExecContext(ctx, query, args...)
 }
 
 func (p *splitPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.of(query).QueryContext(ctx, query, args...)
+	return transaction.Or(ctx, p.of(query)).QueryContext(ctx, query, args...)
 }
 
 func (p *splitPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.of(query).QueryRowContext(ctx, query, args...)
+	return transaction.Or(ctx, p.of(query)).QueryRowContext(ctx, query, args...)
 }
 
-func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+func (p *splitPool) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
 	if o != nil && o.ReadOnly {
-		return p.readers.BeginTx(ctx, o)
+		return begin(ctx, p.readers, o)
 	}
-	return p.writer.BeginTx(ctx, o)
+	return begin(ctx, p.writer, o)
 }
 
 func (p *splitPool) GetDBConn() (*sql.DB, error) { return p.writer, nil }

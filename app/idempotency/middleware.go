@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,13 +21,15 @@ import (
 	"gorm.io/gorm"
 
 	"punctual/account"
+	"punctual/app/database/receipt"
 	"punctual/app/problem"
+	"punctual/delayjob/failpoint"
 )
 
 const (
 	ttl          = 24 * time.Hour
-	lease        = 20 * time.Second // without renewal the process has died, and the key is free again
-	renewEvery   = 5 * time.Second
+	lease        = 10 * time.Second // without renewal the process has died
+	renewEvery   = 2 * time.Second
 	waitForFirst = 25 * time.Second // for the first of two equal requests to finish
 	poll         = 25 * time.Millisecond
 	patience     = 5 * time.Second // for a statement about a key, even if the client disconnects
@@ -38,8 +41,11 @@ const Header = "Idempotency-Key"
 
 // Middleware answers a repeated POST with the response of the first one. A request with a key runs
 // to its end even if its client disconnects. Its response is kept for a day, except responses that
-// may differ the next time: 5xx, 408, 429 and 499. A retry waits for a running request. If the
-// process dies, the key is free again when its lease ends.
+// may differ the next time: 5xx, 408, 429 and 499. A retry waits for a running request.
+//
+// Each transaction of a request marks its key. If the process dies before it stores the response,
+// or the response is not kept, a retry of a request that saved nothing runs it again. Otherwise the
+// retry gets the current state of what the request changed, see [Middleware.Recover].
 //
 // Operations without a user (sign-in, setup, pairing a door) are excluded, because neither
 // passwords nor tokens may be stored. So are operations without effect.
@@ -50,6 +56,7 @@ type Middleware struct {
 	log     *slog.Logger
 	now     func() time.Time
 	usage   usage
+	recovery
 }
 
 // New returns the middleware. A request may run for timeout, even if its client disconnects. secret
@@ -59,7 +66,11 @@ func New(db *gorm.DB, timeout time.Duration, secret func(huma.Context) string, l
 }
 
 // withoutEffect are POSTs that change nothing: repeating them needs no key.
-var withoutEffect = []string{"preview-series", "preview-series-update", "plan-config"}
+var withoutEffect = []string{"preview-series", "preview-series-update", "preview-repeat", "preview-holidays", "plan-config"}
+
+// repeatable are operations with several transactions that can be repeated: a second run does what
+// the first one left.
+var repeatable = []string{"import-ics", "requeue-dead-jobs", "discard-dead-jobs"}
 
 // boundToSignIn lists operations with a secret in the request or the response. For these, the
 // caller's credential is part of the encryption key, so that even a guessable Idempotency-Key
@@ -122,6 +133,8 @@ func (m *Middleware) run(ctx huma.Context, next func(huma.Context), c *gin.Conte
 		m.execute(ctx, next, c, s, req)
 	case known.BodyHash != req.BodyHash:
 		problem.Write(c, keyProblem("key_reused", "must not be reused: another request used it within the last 24 hours"))
+	case known.Lost:
+		m.recover(ctx, c, s, req, known)
 	case known.Status == 0:
 		p := problem.New(http.StatusConflict, "state_conflict", "The first request with this Idempotency-Key is still running")
 		p.State, p.RetryAfter = "running", time.Second
@@ -138,7 +151,7 @@ func (m *Middleware) claim(ctx context.Context, req request) (first bool, known 
 	pause := poll
 	for deadline := time.Now().Add(waitForFirst); ; pause = min(2*pause, 500*time.Millisecond) {
 		first, known, err = m.tryClaim(ctx, req)
-		if err != nil || first || known.Status != 0 || known.BodyHash != req.BodyHash || time.Now().After(deadline) {
+		if err != nil || first || known.Status != 0 || known.Lost || known.BodyHash != req.BodyHash || time.Now().After(deadline) {
 			return first, known, err
 		}
 		select {
@@ -155,7 +168,7 @@ func (m *Middleware) tryClaim(ctx context.Context, req request) (first bool, kno
 	if spent, err := m.usage.spent(ctx, m.store, req.UserID); err != nil {
 		return false, known, err
 	} else if spent { // stored responses are still sent
-		known, there, err := m.store.find(ctx, req)
+		known, there, err := m.store.find(ctx, req, m.now())
 		if err == nil && !there {
 			err = keysSpent()
 		}
@@ -179,6 +192,11 @@ func (m *Middleware) execute(ctx huma.Context, next func(huma.Context), c *gin.C
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context()), m.timeout)
 	defer cancel()
 	renewing := m.renew(running, cancel, req)
+	if !slices.Contains(repeatable, ctx.Operation().OperationID) {
+		running = receipt.With(running, func(ctx context.Context, tx *sql.Tx, subject string) error {
+			return m.store.save(ctx, tx, req, subject)
+		})
+	}
 	request := c.Request
 	c.Request = request.WithContext(running)
 	w := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
@@ -194,6 +212,7 @@ func (m *Middleware) execute(ctx huma.Context, next func(huma.Context), c *gin.C
 	}()
 	next(huma.WithContext(ctx, running))
 
+	failpoint.Reach("answer.before", "")
 	if isFinal(w.status) {
 		kept = m.keep(running, s, req, w)
 	}
@@ -221,7 +240,7 @@ func (m *Middleware) keep(ctx context.Context, s seal, req request, w *heldWrite
 func (m *Middleware) forget(ctx context.Context, req request) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	if err := m.store.forget(ctx, req); err != nil {
+	if err := m.store.forget(ctx, req, m.now()); err != nil {
 		m.log.WarnContext(ctx, "releasing an idempotency key failed, it expires with its lease", "error", err)
 	}
 }

@@ -2,7 +2,9 @@ package idempotency
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -18,9 +20,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
+	"gorm.io/gorm"
 
 	"punctual/account"
 	"punctual/app/database"
+	"punctual/app/database/receipt"
 	"punctual/app/problem"
 	"punctual/tests/testenv/testdb"
 )
@@ -255,6 +259,99 @@ func TestMiddleware_aProcessThatDiedFreesTheKey(t *testing.T) {
 		c.offset.Store(int64(lease + time.Second))
 		if a := post(); a.status != 201 {
 			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+// saver is an operation that saves a change and then fails, or waits.
+type saver struct {
+	*counter
+	db *database.DB
+}
+
+func (s *saver) register(api huma.API, r *gin.Engine) {
+	s.counter.register(api, r)
+	huma.Register(api, huma.Operation{OperationID: "create-room", Method: http.MethodPost, Path: "/saved", DefaultStatus: http.StatusCreated},
+		func(ctx context.Context, in *countInput) (*counted, error) {
+			err := s.db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+				receipt.Created(tx, "thing", "7")
+				return tx.Exec("UPDATE users SET version = version + 1 WHERE id = 1").Error
+			})
+			if err != nil {
+				return nil, err
+			}
+			return s.run(ctx, in)
+		})
+	huma.Register(api, huma.Operation{OperationID: "room", Method: http.MethodGet, Path: "/saved/{id}"},
+		func(context.Context, *struct {
+			ID int `path:"id"`
+		}) (*counted, error) {
+			out := &counted{ETag: `"current"`}
+			out.Body.Run = 99
+			return out, nil
+		})
+	s.Recover(api.OpenAPI(), r, nil)
+}
+
+// A change that was saved is not made again, even if its request failed after it, or the answer
+// could not be stored: the retry gets what was created.
+func TestMiddleware_savesOnce(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := &saver{newCounter(t, db), db}
+		s := testServer(t, c.register)
+		post := func() response {
+			return send(t, s, "POST", "/api/v1/saved", one, "Idempotency-Key", "k", "X-User", "1")
+		}
+		c.fail.Store(problem.Internal())
+		if a := post(); a.status != 500 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		c.fail.Store(nil)
+		for range 2 {
+			a := post()
+			if a.status != 201 || strings.TrimSpace(a.body) != `{"run":99}` || a.header.Get("Location") != "/api/v1/saved/7" || a.header.Get("ETag") != `"current"` {
+				t.Errorf("%d %s %v", a.status, a.body, a.header)
+			}
+		}
+		var version int64
+		if err := db.Gorm.Table("users").Where("id = 1").Pluck("version", &version).Error; err != nil || version != 2 || c.runs.Load() != 1 {
+			t.Errorf("version %d after %d runs, %v", version, c.runs.Load(), err)
+		}
+	})
+}
+
+// An attempt that has lost its key to a retry, because its process stood still, saves nothing.
+func TestMiddleware_attemptThatLostItsKeySavesNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		c := &saver{newCounter(t, db), db}
+		stalled := request{UserID: 1, Key: hashKey("k"), Method: "POST", Path: "/x", BodyHash: "same", Owner: "stalled"}
+		retry := stalled
+		retry.Owner = "retry"
+		now := time.Now()
+		if first, _, err := c.store.claim(t.Context(), stalled, now); err != nil || !first {
+			t.Fatal(first, err)
+		}
+		if first, _, err := c.store.claim(t.Context(), retry, now.Add(lease+time.Second)); err != nil || !first {
+			t.Fatal(first, err)
+		}
+		save := func(r request) error {
+			ctx := receipt.With(t.Context(), func(ctx context.Context, tx *sql.Tx, subject string) error { return c.store.save(ctx, tx, r, subject) })
+			return db.Gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+				return tx.Exec("UPDATE users SET version = version + 1 WHERE id = 1").Error
+			})
+		}
+		if err := save(stalled); !errors.Is(err, errTaken) {
+			t.Errorf("stalled: %v", err)
+		}
+		if err := save(retry); err != nil {
+			t.Errorf("retry: %v", err)
+		}
+		if first, known, err := c.store.claim(t.Context(), stalled, now.Add(2*lease+2*time.Second)); err != nil || first || !known.Lost {
+			t.Errorf("after the retry died: first %v, lost %v, %v", first, known.Lost, err)
+		}
+		var version int64
+		if err := db.Gorm.Table("users").Where("id = 1").Pluck("version", &version).Error; err != nil || version != 2 {
+			t.Errorf("version %d, %v", version, err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -29,12 +30,15 @@ type request struct {
 	Key, Method, Path, BodyHash, Owner string
 }
 
-// answer is a stored response. Status 0: the request still runs.
+// answer is what is known of a request. Status 0: it still runs, or its process died.
 type answer struct {
 	BodyHash string
 	Status   int
 	Headers  http.Header
 	Body     []byte // sealed
+
+	Lost    bool   // the request saved changes, but its process died before it stored the response
+	Subject string // what it created, such as "room 12"; with Lost
 }
 
 type row struct {
@@ -50,19 +54,21 @@ type row struct {
 	ExpiresAt  time.Time
 	Owner      string
 	LeaseUntil time.Time
+	Saved      bool   // a transaction of the request has committed
+	Subject    string // what it created
 }
 
 func (row) TableName() string { return "idempotency_keys" }
 
 // claim inserts the request with a lease, in place of one that expired or whose lease ended without
-// a response. first reports whether it did; otherwise known is the state of the first request.
+// a response, unless that one saved changes. first reports whether it did; otherwise known is the state of the first request.
 func (s store) claim(ctx context.Context, req request, now time.Time) (first bool, known answer, err error) {
 	now = micro(now)
 	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "user_id"}, {Name: "key"}},
 		UpdateAll: true,
 		Where: clause.Where{Exprs: []clause.Expression{gorm.Expr(
-			"idempotency_keys.expires_at <= ? OR (idempotency_keys.status = 0 AND idempotency_keys.lease_until <= ?)", now, now)}},
+			"idempotency_keys.expires_at <= ? OR (idempotency_keys.status = 0 AND NOT idempotency_keys.saved AND idempotency_keys.lease_until <= ?)", now, now)}},
 	}).Create(&row{
 		UserID: req.UserID, Key: req.Key, Method: req.Method, Path: req.Path, BodyHash: req.BodyHash, Headers: "{}",
 		CreatedAt: now, ExpiresAt: micro(now.Add(ttl)), Owner: req.Owner, LeaseUntil: micro(now.Add(lease)),
@@ -73,14 +79,14 @@ func (s store) claim(ctx context.Context, req request, now time.Time) (first boo
 	if res.RowsAffected == 1 {
 		return true, known, nil
 	}
-	known, there, err := s.find(ctx, req)
+	known, there, err := s.find(ctx, req, now)
 	if err == nil && !there { // the first has just failed and freed the key
 		known.BodyHash = req.BodyHash
 	}
 	return false, known, err
 }
 
-func (s store) find(ctx context.Context, req request) (known answer, there bool, err error) {
+func (s store) find(ctx context.Context, req request, now time.Time) (known answer, there bool, err error) {
 	var row row
 	err = s.db.WithContext(ctx).Take(&row, "user_id = ? AND key = ?", req.UserID, req.Key).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -89,7 +95,10 @@ func (s store) find(ctx context.Context, req request) (known answer, there bool,
 	if err != nil {
 		return known, false, fmt.Errorf("read idempotency key: %w", err)
 	}
-	known = answer{BodyHash: row.BodyHash, Status: row.Status, Body: row.Body}
+	known = answer{
+		BodyHash: row.BodyHash, Status: row.Status, Body: row.Body,
+		Lost: row.Status == 0 && row.Saved && !row.LeaseUntil.After(now), Subject: row.Subject,
+	}
 	return known, true, json.Unmarshal([]byte(row.Headers), &known.Headers)
 }
 
@@ -98,16 +107,49 @@ func (s store) renew(ctx context.Context, req request, now time.Time) (bool, err
 	return res.RowsAffected == 1, res.Error
 }
 
-func (s store) keep(ctx context.Context, req request, a answer) error {
-	headers, err := json.Marshal(a.Headers)
-	if err != nil {
-		return err
+// errTaken: the lease ended, and a retry has claimed the key.
+var errTaken = errors.New("another attempt of the request has taken its Idempotency-Key")
+
+// save records in tx that the request saves changes with it. It fails with errTaken if the key is
+// no longer that of this attempt: else both would make the change.
+func (s store) save(ctx context.Context, tx *sql.Tx, req request, subject string) error {
+	in := store{s.db.Session(&gorm.Session{NewDB: true, Context: ctx})}
+	in.db.Statement.ConnPool = tx
+	res := in.running(ctx, req).Updates(&row{Saved: true, Subject: subject}) // without a subject, that of an earlier transaction stays
+	if res.Error == nil && res.RowsAffected == 0 {
+		return errTaken
 	}
-	return s.running(ctx, req).Updates(&row{Status: a.Status, Headers: string(headers), Body: a.Body}).Error
+	return res.Error
 }
 
-func (s store) forget(ctx context.Context, req request) error {
-	return s.running(ctx, req).Delete(nil).Error
+func (s store) keep(ctx context.Context, req request, a answer) error {
+	_, err := s.update(s.running(ctx, req), a)
+	return err
+}
+
+// recover stores the response of a request that lost its own, and reports whether this was the first
+// retry to do so.
+func (s store) recover(ctx context.Context, req request, a answer) (bool, error) {
+	return s.update(s.db.WithContext(ctx).Model(&row{}).Where("user_id = ? AND key = ? AND status = 0 AND saved", req.UserID, req.Key), a)
+}
+
+func (s store) update(q *gorm.DB, a answer) (bool, error) {
+	headers, err := json.Marshal(a.Headers)
+	if err != nil {
+		return false, err
+	}
+	res := q.Updates(&row{Status: a.Status, Headers: string(headers), Body: a.Body})
+	return res.RowsAffected == 1, res.Error
+}
+
+// forget frees the key for a retry, unless the request has saved changes. Then a retry gets their
+// result.
+func (s store) forget(ctx context.Context, req request, now time.Time) error {
+	res := s.running(ctx, req).Where("NOT saved").Delete(nil)
+	if res.Error != nil || res.RowsAffected == 1 {
+		return res.Error
+	}
+	return s.running(ctx, req).Update("lease_until", micro(now)).Error
 }
 
 func (s store) running(ctx context.Context, req request) *gorm.DB {

@@ -12,6 +12,7 @@ import (
 	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/series"
 	"punctual/notify"
 )
 
@@ -133,10 +134,10 @@ func (j *job) passes(ctx context.Context, d *Departure, kind string, id int64, e
 
 func (j *job) ofSeries(ctx context.Context, by meeting.Actor, d *Departure, id int64) (err error) {
 	if d.Meetings == Cancel {
-		_, err = j.meetings.CancelSeries(ctx, by, id, nil, meeting.ScopeAll, nil, d.Reason)
+		_, err = j.series.Cancel(ctx, by, id, nil, meeting.ScopeAll, nil, d.Reason)
 		return err
 	}
-	_, err = j.meetings.UpdateSeries(ctx, by, id, nil, booking.SeriesFields{Fields: d.fields(), Scope: meeting.ScopeAll})
+	_, err = j.series.Update(ctx, by, id, nil, series.Fields{Fields: d.fields(), Scope: meeting.ScopeAll})
 	return err
 }
 
@@ -161,7 +162,7 @@ func (j *job) finish(ctx context.Context, d *Departure) error {
 	}
 	system := meeting.Actor{Kind: meeting.ActorSystem, Name: JobLeave}
 	for _, id := range waits {
-		if err := j.passes(ctx, d, "waitlist_id", id, j.meetings.Leave(ctx, system, id, nil)); err != nil {
+		if err := j.passes(ctx, d, "waitlist_id", id, j.waitlist.Leave(ctx, system, id, nil)); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,8 @@ import (
 	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/series"
+	"punctual/meeting/waitlist"
 )
 
 // Choice is what becomes of the coming meetings of a user who leaves.
@@ -86,13 +88,15 @@ type Service struct {
 	store     *Store
 	accounts  *account.Service
 	meetings  *booking.Service
+	series    *series.Service
+	waitlist  *waitlist.Service
 	scheduler Scheduler
 	now       func() time.Time
 }
 
 // NewService returns a service.
-func NewService(store *Store, accounts *account.Service, meetings *booking.Service, scheduler Scheduler, now func() time.Time) *Service {
-	return &Service{Page: 100, store: store, accounts: accounts, meetings: meetings, scheduler: scheduler, now: now}
+func NewService(store *Store, accounts *account.Service, meetings *booking.Service, recurring *series.Service, waiting *waitlist.Service, scheduler Scheduler, now func() time.Time) *Service {
+	return &Service{Page: 100, store: store, accounts: accounts, meetings: meetings, series: recurring, waitlist: waiting, scheduler: scheduler, now: now}
 }
 
 // Plan is what [Service.Leave] does.

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 )
 
 // restrict gives a room access of its own. In this world each user is in the group of their ID.
 func (w *world) restrict(t *testing.T, r *meeting.Room, a meeting.Access) {
 	t.Helper()
 	given := &a
-	if _, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{Access: &given}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, r.ID, nil, places.RoomFields{Access: &given}); err != nil {
 		t.Fatal(err)
 	}
 	w.store.rooms[r.ID].Access = a // the real store follows what is given
@@ -23,7 +25,7 @@ func TestAccess_book(t *testing.T) {
 	w := newWorld(t)
 	before := w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	w.restrict(t, w.desk, meeting.Access{Book: []int64{w.mona.ID}})
-	for _, f := range []Fields{w.fields(3*time.Hour, w.desk), w.fields(3*time.Hour, w.board, w.desk)} {
+	for _, f := range []booking.Fields{w.fields(3*time.Hour, w.desk), w.fields(3*time.Hour, w.board, w.desk)} {
 		_, err := w.Book(t.Context(), w.ann, f)
 		same(t, "a stranger", violations(t, err), []string{meeting.ViolationNotAllowed})
 		f.Override = &meeting.Override{Reason: "please"}
@@ -36,20 +38,20 @@ func TestAccess_book(t *testing.T) {
 
 	// What was booked before stays, and may become shorter, but not move.
 	end, later := before.Slot.End.Add(-time.Minute), before.Slot.Start.Add(24*time.Hour)
-	if _, err := w.Update(t.Context(), w.ann, before.ID, nil, Fields{Title: new("Still mine"), End: new(clock.At(end))}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, before.ID, nil, booking.Fields{Title: new("Still mine"), End: new(clock.At(end))}); err != nil {
 		t.Errorf("shorter: %v", err)
 	}
-	_, err := w.Update(t.Context(), w.ann, before.ID, nil, Fields{Start: new(clock.At(later)), End: new(clock.At(later.Add(time.Hour)))})
+	_, err := w.Update(t.Context(), w.ann, before.ID, nil, booking.Fields{Start: new(clock.At(later)), End: new(clock.At(later.Add(time.Hour)))})
 	same(t, "moved", violations(t, err), []string{meeting.ViolationNotAllowed})
 
 	other := w.book(t, w.ann, w.fields(9*time.Hour, w.board))
-	_, err = w.Update(t.Context(), w.ann, other.ID, nil, Fields{RoomIDs: &[]int64{w.desk.ID}})
+	_, err = w.Update(t.Context(), w.ann, other.ID, nil, booking.Fields{RoomIDs: &[]int64{w.desk.ID}})
 	same(t, "into the room", violations(t, err), []string{meeting.ViolationNotAllowed})
 }
 
 func TestAccess_overrideAndApproval(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, RoomFields{ApprovalRequired: new(true), MinDuration: new(2 * time.Hour)}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, places.RoomFields{ApprovalRequired: new(true), MinDuration: new(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	w.restrict(t, w.desk, meeting.Access{WithoutApproval: []int64{w.ann.ID}, Override: []int64{w.ann.ID}})
@@ -75,7 +77,7 @@ func TestAccess_faults(t *testing.T) {
 	w := newWorld(t)
 	for _, a := range []meeting.Access{{Book: []int64{0}}, {Book: []int64{1, 1}}, {Override: make([]int64, 101)}} {
 		given := &a
-		_, err := w.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, RoomFields{Access: &given})
+		_, err := w.places.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, places.RoomFields{Access: &given})
 		if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || len(e.Faults) != 1 {
 			t.Errorf("%+v: %v", a, err)
 		}

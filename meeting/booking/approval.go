@@ -11,70 +11,12 @@ import (
 	"punctual/meeting"
 )
 
-// Approve approves a pending meeting, or the pending change of a confirmed one; see
-// [Meeting.Approve]. It returns a [*PolicyError] if a room was closed after the request and, where
-// requests do not hold their rooms, a [*ConflictError]. The request then stays pending.
-func (s *Service) Approve(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment string) (*meeting.Meeting, error) {
-	return s.decide(ctx, by, id, ifMatch, &comment, true, nil)
-}
+// Preparations holds what was looked up for changes of many meetings.
+type Preparations func(*meeting.Meeting) Preparation
 
-// Reject rejects a pending meeting, or the pending change of a confirmed one.
-func (s *Service) Reject(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment string) (*meeting.Meeting, error) {
-	return s.decide(ctx, by, id, ifMatch, &comment, false, nil)
-}
-
-// decide approves or rejects the request of a meeting if it is still the meant one; nil: any.
-func (s *Service) decide(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment *string, approve bool, meant func(*meeting.Meeting) error) (*meeting.Meeting, error) {
-	if err := checkComment("comment", comment); err != nil {
-		return nil, err
-	}
-	by, err := s.deciding(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	return s.changing(ctx, by, id, s.preparingDecision, false, func(m *meeting.Meeting, c changing) error {
-		if !by.MayReject(c.rooms) {
-			return meeting.ErrForbidden
-		}
-		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
-			return err
-		}
-		if meant != nil {
-			if err := meant(m); err != nil {
-				return err
-			}
-		}
-		if err := decide(m, approve, c, *comment, by); err != nil {
-			return err
-		}
-		m.MakeUndoable(by, s.conf().Undo, c.at)
-		return nil
-	})
-}
-
-// decide applies the decision of an actor who may decide at some level.
-func decide(m *meeting.Meeting, approve bool, c changing, comment string, by meeting.Actor) error {
-	if approve {
-		return m.Approve(c.plan, comment, by, c.at)
-	}
-	return m.Reject(c.rooms, comment, by, c.at)
-}
-
-// preparingDecision looks up the rooms of a request and the approvers of the next level.
-func (s *Service) preparingDecision(ctx context.Context, m *meeting.Meeting) (changing, error) {
-	look, err := s.preparingDecisions(ctx, []*meeting.Meeting{m})
-	if err != nil {
-		return changing{}, err
-	}
-	return look(m), nil
-}
-
-// prepared holds what was looked up for changes of many meetings.
-type prepared func(*meeting.Meeting) changing
-
-// preparingDecisions looks up once what the requests of many meetings share.
-func (s *Service) preparingDecisions(ctx context.Context, ms []*meeting.Meeting) (prepared, error) {
-	at := s.clock()
+// PrepareDecisions looks up once what the requests of many meetings share.
+func (s *Service) PrepareDecisions(ctx context.Context, ms []*meeting.Meeting) (Preparations, error) {
+	at := s.Now()
 	var want []int64
 	waits := false
 	for _, m := range ms {
@@ -82,45 +24,45 @@ func (s *Service) preparingDecisions(ctx context.Context, ms []*meeting.Meeting)
 		waits = waits || m.Request != nil
 	}
 	slices.Sort(want)
-	rooms, err := s.rooms(ctx, slices.Compact(want))
+	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
 	if err != nil {
 		return nil, err
 	}
 	var known *meeting.Roster
 	if waits {
-		if err := s.withBlackouts(ctx, rooms, at); err != nil {
+		if err := s.AddBlackouts(ctx, rooms, at); err != nil {
 			return nil, err
 		}
-		if known, err = s.roster(ctx, rooms); err != nil {
+		if known, err = s.Roster(ctx, rooms); err != nil {
 			return nil, err
 		}
 	}
 	terms := s.approvalTerms()
-	asked := map[string]changing{} // by rooms
-	return func(m *meeting.Meeting) changing {
-		key := roomsKey(m.RequestedRooms())
+	asked := map[string]Preparation{} // by rooms
+	return func(m *meeting.Meeting) Preparation {
+		key := RoomsKey(m.RequestedRooms())
 		c, there := asked[key]
 		if there {
 			return c
 		}
-		c.at = at
-		c.rooms = meeting.PickRooms(rooms, m.RequestedRooms())
+		c.At = at
+		c.Rooms = meeting.PickRooms(rooms, m.RequestedRooms())
 		if known != nil {
-			c.plan = known.Complete(meeting.PlanDecision(terms, c.rooms))
+			c.Plan = known.Complete(meeting.PlanDecision(terms, c.Rooms))
 		}
 		asked[key] = c
 		return c
 	}, nil
 }
 
-// planApproval returns which approvals a booking of the rooms needs. It looks up the approvers only
+// PlanApproval returns which approvals a booking of the rooms needs. It looks up the approvers only
 // if the actor cannot approve it alone.
-func (s *Service) planApproval(ctx context.Context, by meeting.Actor, rooms []*meeting.Room) (meeting.ApprovalPlan, error) {
+func (s *Service) PlanApproval(ctx context.Context, by meeting.Actor, rooms []*meeting.Room) (meeting.ApprovalPlan, error) {
 	plan := meeting.PlanApproval(s.approvalTerms(), by, rooms...)
 	if !plan.Waits() {
 		return plan, nil
 	}
-	known, err := s.roster(ctx, rooms)
+	known, err := s.Roster(ctx, rooms)
 	if err != nil {
 		return meeting.ApprovalPlan{}, err
 	}
@@ -128,7 +70,7 @@ func (s *Service) planApproval(ctx context.Context, by meeting.Actor, rooms []*m
 }
 
 func (s *Service) approvalTerms() meeting.ApprovalTerms {
-	conf := s.conf()
+	conf := s.Settings()
 	return meeting.ApprovalTerms{
 		Timeout: conf.ApprovalTimeout, OnTimeout: conf.OnTimeout, Hold: conf.HoldPending,
 		RemindBefore: conf.RemindBefore, EscalateAfter: conf.EscalateAfter,
@@ -146,11 +88,11 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*meeting.Meeting, at tim
 		return nil
 	}
 	slices.Sort(want)
-	rooms, err := s.rooms(ctx, slices.Compact(want))
+	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
 	if err != nil {
 		return err
 	}
-	known, err := s.roster(ctx, rooms)
+	known, err := s.Roster(ctx, rooms)
 	if err != nil {
 		return err
 	}
@@ -160,9 +102,9 @@ func (s *Service) nameAwaited(ctx context.Context, ms []*meeting.Meeting, at tim
 	return nil
 }
 
-// roster returns the approvers that the rooms name, and their deputies.
-func (s *Service) roster(ctx context.Context, rooms []*meeting.Room) (*meeting.Roster, error) {
-	away, err := s.directory.Absences(ctx, s.clock())
+// Roster returns the approvers that the rooms name, and their deputies.
+func (s *Service) Roster(ctx context.Context, rooms []*meeting.Room) (*meeting.Roster, error) {
+	away, err := s.directory.Absences(ctx, s.Now())
 	if err != nil {
 		return nil, fmt.Errorf("look up absences: %w", err)
 	}
@@ -213,9 +155,33 @@ func (s *Service) WithDeputies(ctx context.Context, by meeting.Actor) (meeting.A
 	return s.withRepresented(ctx, by)
 }
 
-// deciding returns the actor with the users whom they represent. An admin may decide any request,
+// RoomsForView returns the rooms needed to check who may see the meetings: those of private
+// meetings, for a manager, who may approve for them or represent an approver.
+func (s *Service) RoomsForView(ctx context.Context, by meeting.Actor, ms ...*meeting.Meeting) (meeting.Actor, []*meeting.Room, error) {
+	if by.Role != meeting.Manager {
+		return by, nil, nil
+	}
+	var want []int64
+	for _, m := range ms {
+		if m.Visibility == meeting.Private {
+			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
+		}
+	}
+	if len(want) == 0 {
+		return by, nil, nil
+	}
+	by, err := s.WithDeputies(ctx, by)
+	if err != nil {
+		return by, nil, err
+	}
+	slices.Sort(want)
+	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
+	return by, rooms, err
+}
+
+// ForDecision returns the actor with the users whom they represent. An admin may decide any request,
 // but the decision names the absent user that it was made for.
-func (s *Service) deciding(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {
+func (s *Service) ForDecision(ctx context.Context, by meeting.Actor) (meeting.Actor, error) {
 	by, err := s.withGroups(ctx, by)
 	if err != nil || by.Role != meeting.Manager && by.Role != meeting.Admin {
 		return by, err
@@ -227,7 +193,7 @@ func (s *Service) withRepresented(ctx context.Context, by meeting.Actor) (meetin
 	if by.Kind != meeting.ActorUser || by.RepresentedIDs != nil {
 		return by, nil
 	}
-	away, err := s.directory.Absences(ctx, s.clock())
+	away, err := s.directory.Absences(ctx, s.Now())
 	if err != nil {
 		return by, fmt.Errorf("look up absences: %w", err)
 	}
@@ -248,8 +214,8 @@ func (s *Service) withRepresented(ctx context.Context, by meeting.Actor) (meetin
 	return by, nil
 }
 
-// checkComment checks and trims the comment of a decision.
-func checkComment(location string, text *string) error {
+// CheckComment checks and trims the comment of a decision.
+func CheckComment(location string, text *string) error {
 	var found fault.List
 	*text = strings.TrimSpace(*text)
 	if found.Text(location, *text, MaxComment); len(found) > 0 {
@@ -257,3 +223,6 @@ func checkComment(location string, text *string) error {
 	}
 	return nil
 }
+
+// RoomsKey identifies a list of rooms, in their order, in maps.
+func RoomsKey(rooms []int64) string { return fmt.Sprint(rooms) }

@@ -1,10 +1,11 @@
-package booking
+package booking_test
 
 import (
 	"testing"
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/places"
 )
 
 // Who becomes an approver of a request that waits is asked once: by the room, by standing in, or
@@ -14,7 +15,7 @@ func TestAskNewApprovers(t *testing.T) {
 	ask := func(what string, want ...string) {
 		t.Helper()
 		for range 2 { // once each
-			if err := w.NotifyNewApprovers(t.Context()); err != nil {
+			if err := w.approval.NotifyNewApprovers(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			same(t, what, w.notified(), want)
@@ -24,7 +25,7 @@ func TestAskNewApprovers(t *testing.T) {
 	seen := ""
 	changes := func(what string, want bool) {
 		t.Helper()
-		now, err := w.Approvers(t.Context())
+		now, err := w.approval.Approvers(t.Context())
 		if err != nil || (now != seen) != want {
 			t.Errorf("%s: other approvers %v (%v)", what, now != seen, err)
 		}
@@ -33,7 +34,7 @@ func TestAskNewApprovers(t *testing.T) {
 	changes("no request waits", false)
 	m := w.book(t, w.ann, w.fields(30*time.Hour, w.board))
 	changes("a request waits", true)
-	r, err := w.BookSeries(t.Context(), w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
+	r, err := w.series.Book(t.Context(), w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestAskNewApprovers(t *testing.T) {
 
 	w.away = []meeting.Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 	changes("by an absence", true)
-	if err := w.NotifyNewApprovers(t.Context()); err != nil {
+	if err := w.approval.NotifyNewApprovers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range w.store.notices {
@@ -56,18 +57,18 @@ func TestAskNewApprovers(t *testing.T) {
 	w.away = nil
 	ask("mona is back, and was asked")
 
-	if _, err := w.UpdateRoom(t.Context(), w.root, w.board.ID, nil, RoomFields{ApproverIDs: &[]int64{w.root.ID}}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, w.board.ID, nil, places.RoomFields{ApproverIDs: &[]int64{w.root.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	changes("by the room", true)
 	ask("the room's new approver", "approval_request root@example.org", "approval_request root@example.org")
 
 	w.store.meetings[m.ID].Request.Notified = nil // asked by an earlier release
-	if _, err := w.UpdateRoom(t.Context(), w.root, w.board.ID, nil, RoomFields{ApproverIDs: &[]int64{w.mona.ID, w.max.ID}}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, w.board.ID, nil, places.RoomFields{ApproverIDs: &[]int64{w.mona.ID, w.max.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	ask("who was asked is not known of one")
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.notified()
@@ -90,7 +91,7 @@ func TestDecidedFor(t *testing.T) {
 		"approves": func(w *world) meeting.ID {
 			m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 			w.notified()
-			if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
+			if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
 				t.Fatal(err)
 			}
 			return m.ID
@@ -98,7 +99,7 @@ func TestDecidedFor(t *testing.T) {
 		"rejects": func(w *world) meeting.ID {
 			m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 			w.notified()
-			if _, err := w.Reject(t.Context(), w.max, m.ID, nil, ""); err != nil {
+			if _, err := w.approval.Reject(t.Context(), w.max, m.ID, nil, ""); err != nil {
 				t.Fatal(err)
 			}
 			return m.ID
@@ -106,7 +107,7 @@ func TestDecidedFor(t *testing.T) {
 		"books": func(w *world) meeting.ID { return w.book(t, w.max, w.fields(time.Hour, w.board)).ID },
 		"of a series": func(w *world) meeting.ID {
 			r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", w.board))
-			if _, err := w.ApproveSeries(t.Context(), w.max, r.Series.ID, nil, ""); err != nil {
+			if _, err := w.approval.ApproveSeries(t.Context(), w.max, r.Series.ID, nil, ""); err != nil {
 				t.Fatal(err)
 			}
 			return r.Meetings[1].ID
@@ -127,7 +128,7 @@ func TestDecidedFor(t *testing.T) {
 	}
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	if people, said := decided(w, m.ID); people != nil || said != nil {

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 )
 
 // A room that was closed since it was asked for is confirmed by nobody, and by no time-out.
@@ -16,7 +17,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 		code  string
 	}{
 		"a blackout": {func(t *testing.T, w *world, r *meeting.Room, s clock.Slot) {
-			_, _, err := w.CreateBlackout(t.Context(), w.root, BlackoutFields{
+			_, _, err := w.places.CreateBlackout(t.Context(), w.root, places.BlackoutFields{
 				RoomID: &r.ID, Start: new(clock.At(s.Start.Add(-time.Hour))), End: new(clock.At(s.Start.Add(time.Minute))), Reason: new("painting"),
 			})
 			if err != nil {
@@ -24,7 +25,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 			}
 		}, "blackout"},
 		"out of use": {func(t *testing.T, w *world, r *meeting.Room, _ clock.Slot) {
-			if _, err := w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{Active: new(false)}); err != nil {
+			if _, err := w.places.UpdateRoom(t.Context(), w.root, r.ID, nil, places.RoomFields{Active: new(false)}); err != nil {
 				t.Fatal(err)
 			}
 		}, "room_inactive"},
@@ -37,12 +38,12 @@ func TestService_closedMeanwhile(t *testing.T) {
 			l := meeting.Link{MeetingID: m.ID, Number: m.Request.Number, UserID: w.mona.ID}
 			closing.close(t, w, w.board, m.Slot)
 			for _, by := range []meeting.Actor{w.mona, w.root} {
-				_, err := w.Approve(t.Context(), by, m.ID, nil, "")
+				_, err := w.approval.Approve(t.Context(), by, m.ID, nil, "")
 				if got := violations(t, err); !slices.Equal(got, []string{closing.code}) {
 					t.Errorf("%s: %v", by.Name, got)
 				}
 			}
-			if _, _, err := w.DecideByLink(t.Context(), l, true, ""); err == nil {
+			if _, _, err := w.approval.DecideByLink(t.Context(), l, true, ""); err == nil {
 				t.Error("approved by link")
 			}
 			same(t, "status", w.store.meetings[m.ID].Status, meeting.Pending)
@@ -57,7 +58,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 	t.Run("a move into it", func(t *testing.T) {
 		w, m := moved(t)
 		closings["a blackout"].close(t, w, w.board, m.Request.Change.Slot)
-		_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		_, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 		same(t, "broken", violations(t, err), []string{"blackout"})
 	})
 	t.Run("a rule that was changed does not matter", func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
 		w.store.rooms[w.board.ID].Policy.MaxDuration = time.Minute
 		w.store.rooms[w.board.ID].Policy.MinNotice = 90 * time.Hour
-		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Error(err)
 		}
 	})
@@ -73,7 +74,7 @@ func TestService_closedMeanwhile(t *testing.T) {
 		w := newWorld(t)
 		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
 		closings["out of use"].close(t, w, w.board, m.Slot)
-		if _, err := w.Reject(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Reject(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func TestService_deputies(t *testing.T) {
 			t.Errorf("for %v", f.For)
 		}
 		same(t, "told", w.notified(), []string{"approval_request max@example.org"})
-		m, err := w.Approve(t.Context(), w.max, m.ID, nil, "")
+		m, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, "")
 		if err != nil || m.Status != meeting.Confirmed || m.Approval.DecidedBy != w.max.ID {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -49,7 +49,7 @@ func TestService_deputies(t *testing.T) {
 		w := newWorld(t)
 		w.away = []meeting.Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Error(err)
 		}
 	})
@@ -58,7 +58,7 @@ func TestService_deputies(t *testing.T) {
 		w.away = []meeting.Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		w.away = nil
-		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+		if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -67,7 +67,7 @@ func TestService_deputies(t *testing.T) {
 		w.away = []meeting.Absence{{UserID: w.mona.ID, DeputyID: w.bob.ID}}
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
 		same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
-		if _, err := w.Approve(t.Context(), w.bob, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+		if _, err := w.approval.Approve(t.Context(), w.bob, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("got %v", err)
 		}
 	})

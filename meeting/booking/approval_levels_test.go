@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"slices"
@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/places"
 )
 
 // twoLevels is a room that mona decides for first and max behind her.
 func (w *world) twoLevels(t *testing.T, first, second []int64) *meeting.Room {
 	t.Helper()
-	return w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &first, SecondIDs: &second})
+	return w.room(t, places.RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &first, SecondIDs: &second})
 }
 
 func agreedLevels(as []meeting.Agreement) []int {
@@ -29,9 +30,9 @@ func TestService_twoLevelsAgreeInOrder(t *testing.T) {
 	same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
 	deadline := m.Request.Deadline
 
-	_, err := w.Approve(t.Context(), w.max, m.ID, nil, "")
+	_, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, "")
 	state(t, err, meeting.Pending)
-	m, err = w.Approve(t.Context(), w.mona, m.ID, nil, "fine")
+	m, err = w.approval.Approve(t.Context(), w.mona, m.ID, nil, "fine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +40,10 @@ func TestService_twoLevelsAgreeInOrder(t *testing.T) {
 	same(t, "level", m.Request.Level, 2)
 	same(t, "deadline of both", m.Request.Deadline, deadline)
 	same(t, "told", w.notified(), []string{"approval_request max@example.org"})
-	_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	_, err = w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, meeting.Pending)
 
-	m, err = w.Approve(t.Context(), w.max, m.ID, nil, "")
+	m, err = w.approval.Approve(t.Context(), w.max, m.ID, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestService_whoDecidesAtWhichLevel(t *testing.T) {
 			}
 			m := w.book(t, who[tt.booker], w.fields(time.Hour, w.twoLevels(t, ids(tt.first), ids(tt.second))))
 			same(t, "asked", w.notified(), tt.asked)
-			m, err := w.Approve(t.Context(), who[tt.decider], m.ID, nil, "")
+			m, err := w.approval.Approve(t.Context(), who[tt.decider], m.ID, nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func TestService_whoDecidesAtWhichLevel(t *testing.T) {
 		for _, by := range []string{"mona", "max"} {
 			w := newWorld(t)
 			m := w.book(t, w.ann, w.fields(time.Hour, w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})))
-			m, err := w.Reject(t.Context(), map[string]meeting.Actor{"mona": w.mona, "max": w.max}[by], m.ID, nil, "no")
+			m, err := w.approval.Reject(t.Context(), map[string]meeting.Actor{"mona": w.mona, "max": w.max}[by], m.ID, nil, "no")
 			if err != nil || m.Status != meeting.Rejected {
 				t.Errorf("%s: %v, %v", by, m, err)
 			}
@@ -116,13 +117,13 @@ func TestService_whoDecidesAtWhichLevel(t *testing.T) {
 func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	w := newWorld(t)
 	w.settings.RemindBefore = time.Hour
-	hall := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
-	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}) // the admins'
+	hall := w.room(t, places.RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+	vault := w.room(t, places.RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}) // the admins'
 	m := w.book(t, w.ann, w.fields(48*time.Hour, w.board, hall, vault, w.desk))
 	same(t, "told", w.notified(), []string{"approval_request max@example.org", "approval_request mona@example.org", "approval_request root@example.org"})
 	number := m.Request.Number
 
-	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "mine")
+	m, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "mine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,26 +133,26 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 	last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
 	same(t, "history", last, meeting.Entry{ID: last.ID, At: w.at, Action: meeting.ActionChanged, Actor: last.Actor, Reason: "mine", Changes: map[string]meeting.Change{"approval.agreed": {To: "Board"}}})
 	same(t, "who", last.Actor.ID, w.mona.ID)
-	_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	_, err = w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, meeting.Pending)
-	if linked, err := w.FollowLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.mona.ID}); err != nil || linked.State != meeting.LinkAgreed {
+	if linked, err := w.approval.FollowLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.mona.ID}); err != nil || linked.State != meeting.LinkAgreed {
 		t.Errorf("the link of who has agreed: %+v, %v", linked, err)
 	}
-	if linked, err := w.FollowLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.max.ID}); err != nil || linked.State != meeting.LinkOpen || !slices.Equal(linked.Part, []string{"Hall"}) {
+	if linked, err := w.approval.FollowLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.max.ID}); err != nil || linked.State != meeting.LinkOpen || !slices.Equal(linked.Part, []string{"Hall"}) {
 		t.Errorf("the link of who has not: %+v, %v", linked, err)
 	}
 
 	noon := w.at
-	if _, err := w.RemindApprovals(t.Context(), w.due(t, meeting.JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
+	if _, err := w.approval.RemindApprovals(t.Context(), w.due(t, meeting.JobApprovalRemind, w.store.meetings[m.ID])); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "reminded", w.notified(), []string{"approval_reminder max@example.org", "approval_reminder root@example.org"})
 	w.at = noon
 
-	if linked, decided, err := w.DecideByLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.max.ID}, true, ""); err != nil || !decided || linked.State != meeting.LinkAgreed {
+	if linked, decided, err := w.approval.DecideByLink(t.Context(), meeting.Link{MeetingID: m.ID, Number: number, UserID: w.max.ID}, true, ""); err != nil || !decided || linked.State != meeting.LinkAgreed {
 		t.Fatalf("%+v, %v, %v", linked, decided, err)
 	}
-	m, err = w.Approve(t.Context(), w.root, m.ID, nil, "")
+	m, err = w.approval.Approve(t.Context(), w.root, m.ID, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,20 +165,20 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 
 	t.Run("an admin agrees to all that is missing", func(t *testing.T) {
 		m := w.book(t, w.ann, w.fields(50*time.Hour, w.board, hall))
-		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		m, err := w.Approve(t.Context(), w.root, m.ID, nil, "")
+		m, err := w.approval.Approve(t.Context(), w.root, m.ID, nil, "")
 		if err != nil || m.Status != meeting.Confirmed || len(m.Approval.Agreed) != 2 {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("one against it is enough", func(t *testing.T) {
 		m := w.book(t, w.ann, w.fields(52*time.Hour, w.board, hall))
-		if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		m, err := w.Reject(t.Context(), w.mona, m.ID, nil, "")
+		m, err := w.approval.Reject(t.Context(), w.mona, m.ID, nil, "")
 		if err != nil || m.Status != meeting.Rejected {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -186,19 +187,19 @@ func TestService_roomsWithDifferentApprovers(t *testing.T) {
 		deep := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.mona.ID, w.max.ID})
 		m := w.book(t, w.ann, w.fields(54*time.Hour, hall, deep))
 		w.notified()
-		m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		m, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "mona decides for one room at both levels", agreedLevels(m.Request.Agreed), []int{1, 2})
 		same(t, "level", m.Request.Level, 1)
-		m, err = w.Approve(t.Context(), w.max, m.ID, nil, "")
+		m, err = w.approval.Approve(t.Context(), w.max, m.ID, nil, "")
 		if err != nil || m.Status != meeting.Confirmed {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("the approver of one room who has left is replaced by the admins for that room", func(t *testing.T) {
-		gone := w.room(t, RoomFields{Name: new("Gone"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+		gone := w.room(t, places.RoomFields{Name: new("Gone"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
 		gone.Approval.ApproverIDs = []int64{99}
 		w.store.rooms[gone.ID].Approval.ApproverIDs = []int64{99}
 		w.notified()
@@ -234,7 +235,7 @@ func TestService_namesWhoIsAsked(t *testing.T) {
 	w.away = []meeting.Absence{{UserID: w.mona.ID, DeputyID: w.max.ID}}
 	same(t, "who stands in", asked(w.ann, m.ID), []string{"max"})
 	w.away = nil
-	if _, err := w.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, m)); err != nil {
+	if _, err := w.approval.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, m)); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "who is asked as well", asked(w.ann, m.ID), []string{"mona", "root"})

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
@@ -15,7 +17,7 @@ func moved(t *testing.T) (*world, *meeting.Meeting) {
 	t.Helper()
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	return w, w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
@@ -24,7 +26,7 @@ func moved(t *testing.T) (*world, *meeting.Meeting) {
 func (w *world) move(t *testing.T, id meeting.ID, from, to time.Duration) *meeting.Meeting {
 	t.Helper()
 	w.notified()
-	m, err := w.Update(t.Context(), w.ann, id, nil, Fields{
+	m, err := w.Update(t.Context(), w.ann, id, nil, booking.Fields{
 		Start: new(clock.At(w.at.Add(from))), End: new(clock.At(w.at.Add(to))),
 	})
 	if err != nil {
@@ -61,7 +63,7 @@ func TestService_aMoveWaits(t *testing.T) {
 	})
 	t.Run("another title leaves it", func(t *testing.T) {
 		w.notified()
-		titled, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Retro")})
+		titled, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Retro")})
 		if err != nil || titled.Request == nil || titled.Title != "Retro" {
 			t.Errorf("%+v, %v", titled, err)
 		}
@@ -74,7 +76,7 @@ func TestService_aMoveWaits(t *testing.T) {
 	})
 	t.Run("approved, it is applied", func(t *testing.T) {
 		w.notified()
-		done, err := w.Approve(t.Context(), w.mona, m.ID, nil, "fine")
+		done, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "fine")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +87,7 @@ func TestService_aMoveWaits(t *testing.T) {
 		if last.Action != meeting.ActionChanged || last.Actor.ID != w.mona.ID || last.Reason != "fine" || last.Changes["start"].To != done.Slot.Start {
 			t.Errorf("history says %+v", last)
 		}
-		w.book(t, w.root, Fields{Title: new("X"), RoomIDs: &[]int64{w.board.ID},
+		w.book(t, w.root, booking.Fields{Title: new("X"), RoomIDs: &[]int64{w.board.ID},
 			Start: new(clock.At(noon.Add(time.Hour))), End: new(clock.At(noon.Add(90 * time.Minute)))})
 	})
 }
@@ -94,7 +96,7 @@ func TestService_aMoveWaits(t *testing.T) {
 func TestService_aMoveToAnEarlierTime(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(6*time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	m = w.move(t, m.ID, 2*time.Hour, 3*time.Hour)
@@ -106,10 +108,10 @@ func TestService_historyFromAndTo(t *testing.T) {
 	w, m := moved(t)
 	was, is := clock.Slot{Start: w.at.Add(time.Hour), End: w.at.Add(2 * time.Hour)}, clock.Slot{Start: w.at.Add(4 * time.Hour), End: w.at.Add(5 * time.Hour)}
 	move := map[string]any{"start": is.Start, "end": is.End, "room_ids": []int64{w.board.ID}}
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{
+	if _, err := w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{
 		Title: new("Retro"), Attendees: &[]meeting.Person{{Email: "guest@example.net"}}, RoomIDs: &[]int64{w.desk.ID},
 		Start: new(clock.At(was.Start)), End: new(clock.At(was.End)), Visibility: new(meeting.Private), Reminders: &[]meeting.Reminder{},
 	}); err != nil {
@@ -118,10 +120,10 @@ func TestService_historyFromAndTo(t *testing.T) {
 	request := w.book(t, w.ann, w.fields(30*time.Hour, w.desk))
 	w.store.rooms[w.desk.ID].Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{w.mona.ID}}
 	pending := w.book(t, w.ann, w.fields(32*time.Hour, w.board))
-	if _, err := w.Update(t.Context(), w.mona, pending.ID, nil, Fields{}); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.Update(t.Context(), w.mona, pending.ID, nil, booking.Fields{}); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a stranger: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.root, pending.ID, nil, Fields{End: new(clock.At(pending.Slot.End.Add(time.Minute)))}); err != nil {
+	if _, err := w.Update(t.Context(), w.root, pending.ID, nil, booking.Fields{End: new(clock.At(pending.Slot.End.Add(time.Minute)))}); err != nil {
 		t.Fatal(err)
 	}
 	changes := func(id meeting.ID) (all []map[string]meeting.Change) {
@@ -156,7 +158,7 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 		notified []string
 	}{
 		{"rejected", func(t *testing.T, w *world, m *meeting.Meeting) error {
-			_, err := w.Reject(t.Context(), w.mona, m.ID, nil, "no")
+			_, err := w.approval.Reject(t.Context(), w.mona, m.ID, nil, "no")
 			return err
 		}, meeting.Confirmed, []string{"decision ann@example.org"}},
 		{"the meeting begins where it is", func(t *testing.T, w *world, m *meeting.Meeting) error {
@@ -178,7 +180,7 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 			return nil
 		}, meeting.Confirmed, nil},
 		{"moved by an admin", func(t *testing.T, w *world, m *meeting.Meeting) error {
-			_, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(w.at.Add(150 * time.Minute)))})
+			_, err := w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{End: new(clock.At(w.at.Add(150 * time.Minute)))})
 			return err
 		}, meeting.Confirmed, []string{"change ann@example.org", "change bob@example.org", "change guest@example.net"}},
 	}
@@ -199,7 +201,7 @@ func TestService_endsOfAMoveThatWaits(t *testing.T) {
 			}
 			w.at = noon
 			w.book(t, w.root, w.fields(4*time.Hour, w.board)) // nothing holds it
-			_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+			_, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 			if _, ok := errors.AsType[*meeting.StateError](err); !ok {
 				t.Errorf("decided once more: %v", err)
 			}
@@ -211,12 +213,12 @@ func TestService_aMoveThatHoldsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.settings.HoldPending = false
 	mine := w.book(t, w.mona, w.fields(6*time.Hour, w.desk))
-	asked, err := w.Update(t.Context(), w.mona, mine.ID, nil, Fields{RoomIDs: &[]int64{w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}).ID}})
+	asked, err := w.Update(t.Context(), w.mona, mine.ID, nil, booking.Fields{RoomIDs: &[]int64{w.room(t, places.RoomFields{Name: new("Vault"), ApprovalRequired: new(true)}).ID}})
 	if err != nil || asked.Request == nil || len(asked.Request.Change.Held) != 0 {
 		t.Fatalf("%+v, %v", asked, err)
 	}
 	w.book(t, w.root, w.fields(6*time.Hour, &meeting.Room{Room: policy.Room{ID: asked.Request.Change.RoomIDs[0]}}))
-	_, err = w.Approve(t.Context(), w.root, mine.ID, nil, "")
+	_, err = w.approval.Approve(t.Context(), w.root, mine.ID, nil, "")
 	if _, ok := errors.AsType[*meeting.ConflictError](err); !ok {
 		t.Errorf("got %v", err)
 	}
@@ -235,7 +237,7 @@ func TestService_whatHasBegunDoesNotMove(t *testing.T) {
 		w.settings.OnTimeout = meeting.Confirmed
 		noon := w.at
 		m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		m = w.move(t, m.ID, 4*time.Hour, 5*time.Hour)
@@ -257,7 +259,7 @@ func TestService_aMoveIsOverAtItsDeadline(t *testing.T) {
 		w := newWorld(t)
 		w.settings.OnTimeout = onTimeout
 		m := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
-		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		m = w.move(t, m.ID, 50*time.Hour, 51*time.Hour)
@@ -266,7 +268,7 @@ func TestService_aMoveIsOverAtItsDeadline(t *testing.T) {
 		if err != nil || (now.Request != nil) != decidable || now.Status != meeting.Confirmed {
 			t.Errorf("%s: %s, waits for %+v, %v", onTimeout, now.Status, now.Request, err)
 		}
-		_, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+		_, err = w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 		if decidable && err != nil {
 			t.Errorf("%s: %v", onTimeout, err)
 		}

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/places"
 )
 
 // due finds the message of a timer.
@@ -34,7 +35,7 @@ func TestService_remindsOnce(t *testing.T) {
 	ref := w.due(t, meeting.JobApprovalRemind, m)
 	version := w.store.meetings[m.ID].Version
 	for run, want := range []meeting.Outcome{meeting.Applied, meeting.Done} {
-		if outcome, err := outcomeOf(w.RemindApprovals(t.Context(), ref)); err != nil || outcome != want {
+		if outcome, err := outcomeOf(w.approval.RemindApprovals(t.Context(), ref)); err != nil || outcome != want {
 			t.Errorf("run %d: %v, %v", run, outcome, err)
 		}
 	}
@@ -44,11 +45,11 @@ func TestService_remindsOnce(t *testing.T) {
 	t.Run("not when it is decided", func(t *testing.T) {
 		m := w.book(t, w.ann, w.fields(70*time.Hour, w.board))
 		ref := w.due(t, meeting.JobApprovalRemind, m)
-		if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		w.notified()
-		if outcome, err := outcomeOf(w.RemindApprovals(t.Context(), ref)); err != nil || outcome != meeting.Done {
+		if outcome, err := outcomeOf(w.approval.RemindApprovals(t.Context(), ref)); err != nil || outcome != meeting.Done {
 			t.Errorf("%v, %v", outcome, err)
 		}
 		same(t, "told", w.notified(), nil)
@@ -79,19 +80,19 @@ func TestService_escalates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.settings.EscalateAfter = 4 * time.Hour
-			room := w.room(t, RoomFields{
+			room := w.room(t, places.RoomFields{
 				Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, SecondIDs: &[]int64{w.mona.ID},
 				EscalateAfter: new(time.Hour), EscalateTo: tt.to(w),
 			})
 			m := w.book(t, w.ann, w.fields(48*time.Hour, room))
 			w.notified()
 			same(t, "when", m.Request.EscalateAt, w.at.Add(time.Hour))
-			if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) && tt.to(w) == nil {
+			if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) && tt.to(w) == nil {
 				t.Errorf("before: %v", err)
 			}
 			ref := w.due(t, meeting.JobEscalate, m)
 			for run, want := range []meeting.Outcome{meeting.Applied, meeting.Done} {
-				if outcome, err := outcomeOf(w.EscalateApprovals(t.Context(), ref)); err != nil || outcome != want {
+				if outcome, err := outcomeOf(w.approval.EscalateApprovals(t.Context(), ref)); err != nil || outcome != want {
 					t.Errorf("run %d: %v, %v", run, outcome, err)
 				}
 			}
@@ -100,7 +101,7 @@ func TestService_escalates(t *testing.T) {
 			if last.Action != meeting.ActionChanged || last.Reason != "escalated" || last.Actor != meeting.Timer(meeting.JobEscalate) {
 				t.Errorf("history says %+v", last)
 			}
-			m, err := w.Approve(t.Context(), tt.by(w), m.ID, nil, "")
+			m, err := w.approval.Approve(t.Context(), tt.by(w), m.ID, nil, "")
 			if err != nil || m.Status != meeting.Confirmed {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -115,7 +116,7 @@ func TestService_roomsSayWhatATimeoutLeadsTo(t *testing.T) {
 	}{{meeting.Rejected, meeting.Confirmed, meeting.Confirmed}, {meeting.Confirmed, meeting.Rejected, meeting.Rejected}, {meeting.Confirmed, "", meeting.Confirmed}, {"", "", meeting.Rejected}} {
 		w := newWorld(t)
 		w.settings.OnTimeout = tt.installation
-		room := w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: &tt.room})
+		room := w.room(t, places.RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}, OnTimeout: &tt.room})
 		m := w.book(t, w.ann, w.fields(48*time.Hour, room))
 		if _, err := w.ExpireApprovals(t.Context(), w.due(t, meeting.JobExpire, m)); err != nil {
 			t.Fatal(err)
@@ -145,20 +146,20 @@ func TestService_escalatesEachLevel(t *testing.T) {
 	hall := w.twoLevels(t, []int64{w.mona.ID}, []int64{w.max.ID})
 	w.store.rooms[hall.ID].Approval.EscalateTo = []int64{joker.ID}
 	m := w.book(t, w.ann, w.fields(48*time.Hour, hall))
-	if _, err := w.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, m)); err != nil {
+	if _, err := w.approval.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, m)); err != nil {
 		t.Fatal(err)
 	}
-	m, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	m, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 	if err != nil || m.Request.Level != 2 || !m.Request.EscalatedAt.IsZero() || !m.Request.EscalateAt.Equal(w.at.Add(time.Hour)) {
 		t.Fatalf("%+v, %v", m.Request, err)
 	}
-	if _, err := w.Approve(t.Context(), joker, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.approval.Approve(t.Context(), joker, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("at the second level: %v", err)
 	}
-	if _, err := w.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, w.store.meetings[m.ID])); err != nil {
+	if _, err := w.approval.EscalateApprovals(t.Context(), w.due(t, meeting.JobEscalate, w.store.meetings[m.ID])); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := w.Approve(t.Context(), joker, m.ID, nil, ""); err != nil || m.Status != meeting.Confirmed {
+	if m, err := w.approval.Approve(t.Context(), joker, m.ID, nil, ""); err != nil || m.Status != meeting.Confirmed {
 		t.Errorf("once that takes long: %+v, %v", m, err)
 	}
 }

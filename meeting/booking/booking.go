@@ -14,21 +14,21 @@ import (
 // Book creates a meeting. It is confirmed, or pending if a room needs approval by someone else. It
 // takes all its rooms or none.
 func (s *Service) Book(ctx context.Context, by meeting.Actor, f Fields) (*meeting.Meeting, error) {
-	by, err := importing(by, f.Import)
+	by, err := Importer(by, f.Import)
 	if err != nil {
 		return nil, err
 	}
 	var m *meeting.Meeting
-	err = s.revalidating(ctx, func() (err error) {
+	err = s.Revalidate(ctx, func() (err error) {
 		m, err = s.tryBook(ctx, by, f)
 		return err
 	})
 	return m, err
 }
 
-// revalidating runs act again if a blackout or a setting of a room changed before act saved, or if
+// Revalidate runs act again if a blackout or a setting of a room changed before act saved, or if
 // lapsed occupancies were in the way.
-func (s *Service) revalidating(ctx context.Context, act func() error) error {
+func (s *Service) Revalidate(ctx context.Context, act func() error) error {
 	for {
 		err := s.settling(ctx, act)
 		if errors.Is(err, meeting.ErrRoomsChanged) && ctx.Err() == nil {
@@ -39,26 +39,26 @@ func (s *Service) revalidating(ctx context.Context, act func() error) error {
 }
 
 func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*meeting.Meeting, error) {
-	at := s.clock()
-	by, err := s.deciding(ctx, by)
+	at := s.Now()
+	by, err := s.ForDecision(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.lookUp(ctx, &f, nil)
+	known, err := s.LookUp(ctx, &f, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.authorizeOrganizer(by, by.Person(), known, known.rooms); err != nil {
+	if err := f.AuthorizeOrganizer(by, by.Person(), known, known.Rooms); err != nil {
 		return nil, err
 	}
-	if f.Override != nil && !by.MayOverride(known.rooms) {
+	if f.Override != nil && !by.MayOverride(known.Rooms) {
 		return nil, meeting.ErrForbidden
 	}
-	terms, err := f.terms(nil, known)
+	terms, err := f.Terms(nil, known)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.validate(ctx, by, &terms, f.Override, at); err != nil {
+	if err := s.Validate(ctx, by, &terms, f.Override, at); err != nil {
 		return nil, err
 	}
 	if f.Adjust != nil {
@@ -66,28 +66,28 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 			return nil, err
 		}
 	}
-	plan, err := s.planApproval(ctx, by, terms.Rooms)
+	plan, err := s.PlanApproval(ctx, by, terms.Rooms)
 	if err != nil {
 		return nil, err
 	}
 	if f.Import.Once() {
 		plan = meeting.ApprovalPlan{}
 	}
-	m := s.book(terms, plan, by, at)
-	m.MakeUndoable(by, s.conf().Undo, at)
+	m := s.NewMeeting(terms, plan, by, at)
+	m.MakeUndoable(by, s.Settings().Undo, at)
 	notices := m.Notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
 		return nil, err
 	}
-	s.announce(ctx, nil, m, notices)
+	s.AnnounceChange(ctx, nil, m, notices)
 	return s.show(ctx, by, m)
 }
 
-// book is [Book] with what the settings say about new meetings.
-func (s *Service) book(t meeting.Terms, plan meeting.ApprovalPlan, by meeting.Actor, at time.Time) *meeting.Meeting {
+// NewMeeting is [meeting.Book] with what the settings say about new meetings.
+func (s *Service) NewMeeting(t meeting.Terms, plan meeting.ApprovalPlan, by meeting.Actor, at time.Time) *meeting.Meeting {
 	m := meeting.Book(t, plan, by, at)
 	if m.Foreign == "" {
-		m.ReplyDomain = s.conf().ReplyDomain
+		m.ReplyDomain = s.Settings().ReplyDomain
 	}
 	return m
 }
@@ -119,7 +119,7 @@ func (s *Service) Meetings(ctx context.Context, by meeting.Actor, q meeting.Meet
 	if err != nil {
 		return nil, "", err
 	}
-	q.Viewer, q.Now = &by, s.clock()
+	q.Viewer, q.Now = &by, s.Now()
 	ms, next, err = s.store.ListMeetings(ctx, q, p)
 	if err != nil {
 		return nil, "", err
@@ -131,48 +131,48 @@ func (s *Service) Meetings(ctx context.Context, by meeting.Actor, q meeting.Meet
 }
 
 // Update changes a meeting. A new time or room is checked and approved like a new booking; see
-// [Meeting.Revise]. If nothing differs, no version is raised. ifMatch, unless nil, is the expected
+// [meeting.Meeting.Revise]. If nothing differs, no version is raised. ifMatch, unless nil, is the expected
 // version.
 func (s *Service) Update(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*meeting.Meeting, error) {
-	conf := s.conf()
+	conf := s.Settings()
 	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, &f, func(m *meeting.Meeting, c changing) error {
-		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil {
+	return s.Change(ctx, by, id, &f, func(m *meeting.Meeting, c Preparation) error {
+		if err := s.Revise(m, by, ifMatch, f, conf, c); err != nil {
 			return err
 		}
-		m.MakeUndoable(by, conf.Undo, c.at)
+		m.MakeUndoable(by, conf.Undo, c.At)
 		return nil
 	})
 }
 
-// revise applies the fields to a meeting, or returns errUnchanged.
-func (s *Service) revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f Fields, conf meeting.Settings, c changing) error {
-	if !by.MayEdit(m) && !f.namesOnlyOrganizer() || f.Override != nil && !by.MayOverride(c.known.rooms) {
+// Revise applies the fields to a meeting, or returns [ErrUnchanged].
+func (s *Service) Revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f Fields, conf meeting.Settings, c Preparation) error {
+	if !by.MayEdit(m) && !f.NamesOnlyOrganizer() || f.Override != nil && !by.MayOverride(c.Known.Rooms) {
 		return meeting.ErrForbidden
 	}
-	if err := f.mayChange(m, by); err != nil {
+	if err := f.MayChange(m, by); err != nil {
 		return err
 	}
-	if err := f.authorizeOrganizer(by, m.Organizer, c.known, c.known.rooms); err != nil {
+	if err := f.AuthorizeOrganizer(by, m.Organizer, c.Known, c.Known.Rooms); err != nil {
 		return err
 	}
 	if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 		return err
 	}
-	status := m.EffectiveStatus(c.at)
+	status := m.EffectiveStatus(c.At)
 	if status.Over() {
 		return &meeting.StateError{State: status, Action: "change"}
 	}
-	terms, err := f.terms(m, c.known)
+	terms, err := f.Terms(m, c.Known)
 	if err != nil {
 		return err
 	}
-	violations := terms.Violations(m, by, conf.Limits, c.at)
-	if terms.Moves(m, c.at) {
-		violations = append(violations, m.LateChange(by, c.rooms, conf.Limits, c.at)...)
+	violations := terms.Violations(m, by, conf.Limits, c.At)
+	if terms.Moves(m, c.At) {
+		violations = append(violations, m.LateChange(by, c.Rooms, conf.Limits, c.At)...)
 	}
 	if len(violations) > 0 || f.Override != nil {
 		violations = append(violations, c.overQuota...)
@@ -180,37 +180,37 @@ func (s *Service) revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f
 	if err := terms.Accept(violations, f.Override); err != nil {
 		return err
 	}
-	if status == meeting.InProgress && terms.Slot.End.After(m.Slot.End) && !c.plan.Own {
-		if err := needsDecision("end", terms.Rooms); err != nil {
+	if status == meeting.InProgress && terms.Slot.End.After(m.Slot.End) && !c.Plan.Own {
+		if err := NeedsDecision("end", terms.Rooms); err != nil {
 			return err
 		}
 	}
-	changed, err := m.Revise(terms, c.plan, by, c.at)
+	changed, err := m.Revise(terms, c.Plan, by, c.At)
 	if err == nil && !changed {
-		return errUnchanged
+		return ErrUnchanged
 	}
 	return err
 }
 
 // Cancel cancels a meeting. The attendees are notified of the reason.
 func (s *Service) Cancel(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, reason string) (*meeting.Meeting, error) {
-	if err := checkComment("reason", &reason); err != nil {
+	if err := CheckComment("reason", &reason); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
+	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
 		}
 		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		if err := (&meeting.Terms{}).Accept(m.LateChange(by, c.rooms, s.conf().Limits, c.at), nil); err != nil {
+		if err := (&meeting.Terms{}).Accept(m.LateChange(by, c.Rooms, s.Settings().Limits, c.At), nil); err != nil {
 			return err
 		}
-		if err := m.Cancel(reason, by, c.at); err != nil {
+		if err := m.Cancel(reason, by, c.At); err != nil {
 			return err
 		}
-		m.MakeUndoable(by, s.conf().Undo, c.at)
+		m.MakeUndoable(by, s.Settings().Undo, c.At)
 		return nil
 	})
 }
@@ -225,7 +225,7 @@ func (s *Service) History(ctx context.Context, by meeting.Actor, id meeting.ID, 
 	}
 	private := *m
 	private.Visibility = meeting.Private
-	by, rooms, err := s.roomsForView(ctx, by, &private)
+	by, rooms, err := s.RoomsForView(ctx, by, &private)
 	if err != nil {
 		return nil, "", err
 	}
@@ -252,7 +252,7 @@ func (s *Service) History(ctx context.Context, by meeting.Actor, id meeting.ID, 
 	return entries, next, err
 }
 
-// AuthorizeNotices returns [ErrForbidden] unless the actor may see the notifications of a meeting.
+// AuthorizeNotices returns [meeting.ErrForbidden] unless the actor may see the notifications of a meeting.
 func (s *Service) AuthorizeNotices(ctx context.Context, by meeting.Actor, id meeting.ID) (phone func(userID int64) bool, err error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *Service) AuthorizeNotices(ctx context.Context, by meeting.Actor, id mee
 	if by, err = s.WithDeputies(ctx, by); err != nil {
 		return nil, err
 	}
-	rooms, err := s.rooms(ctx, m.RequestedRooms())
+	rooms, err := s.RoomsByID(ctx, m.RequestedRooms())
 	if err != nil {
 		return nil, err
 	}
@@ -283,40 +283,30 @@ func (s *Service) Announce(ctx context.Context, id meeting.ID) error {
 	if err != nil {
 		return err
 	}
-	s.announce(ctx, nil, m, nil)
+	s.AnnounceChange(ctx, nil, m, nil)
 	return nil
-}
-
-// changing holds what a change of one meeting may refer to.
-type changing struct {
-	known known
-	rooms []*meeting.Room // of the decision, otherwise of the meeting; unknown ones are left out
-	plan  meeting.ApprovalPlan
-	at    time.Time
-
-	overQuota []meeting.Fault // by the new time or rooms, set if other rules are violated or overridden
 }
 
 // errRoomsMoved is returned if the meeting no longer has the rooms that were looked up.
 var errRoomsMoved = errors.New("the meeting has other rooms now")
 
-// change looks up what a change refers to, then changes the meeting. The lookup comes first,
+// Change looks up what a change refers to, then changes the meeting. The lookup comes first,
 // because the store's transaction allows no other reads. If another change moves the meeting to
 // other rooms in between, change does both again. Only the request's context ends this loop: each
 // round means that another change succeeded.
-func (s *Service) change(ctx context.Context, by meeting.Actor, id meeting.ID, f *Fields, fn func(*meeting.Meeting, changing) error) (*meeting.Meeting, error) {
-	return s.changing(ctx, by, id, s.preparing(by, f), f != nil && f.RoomIDs != nil, fn)
+func (s *Service) Change(ctx context.Context, by meeting.Actor, id meeting.ID, f *Fields, fn func(*meeting.Meeting, Preparation) error) (*meeting.Meeting, error) {
+	return s.ChangeWith(ctx, by, id, s.preparing(by, f), f != nil && f.RoomIDs != nil, fn)
 }
 
-// prepare looks up what a change of the meeting refers to.
-type prepare func(context.Context, *meeting.Meeting) (changing, error)
+// Prepare looks up what a change of the meeting refers to.
+type Prepare func(context.Context, *meeting.Meeting) (Preparation, error)
 
-// changing is [Service.change] with another lookup. newRooms means that the meeting's own rooms do
+// ChangeWith is [Service.Change] with another lookup. newRooms means that the meeting's own rooms do
 // not matter.
-func (s *Service) changing(ctx context.Context, by meeting.Actor, id meeting.ID, look prepare, newRooms bool, fn func(*meeting.Meeting, changing) error) (*meeting.Meeting, error) {
+func (s *Service) ChangeWith(ctx context.Context, by meeting.Actor, id meeting.ID, look Prepare, newRooms bool, fn func(*meeting.Meeting, Preparation) error) (*meeting.Meeting, error) {
 	var m *meeting.Meeting
 	for {
-		err := s.revalidating(ctx, func() (err error) {
+		err := s.Revalidate(ctx, func() (err error) {
 			m, err = s.tryChange(ctx, by, id, look, newRooms, fn)
 			return err
 		})
@@ -327,8 +317,8 @@ func (s *Service) changing(ctx context.Context, by meeting.Actor, id meeting.ID,
 	}
 }
 
-func (s *Service) tryChange(ctx context.Context, by meeting.Actor, id meeting.ID, look prepare, newRooms bool, fn func(*meeting.Meeting, changing) error) (*meeting.Meeting, error) {
-	seen, read, err := s.settled(ctx, id)
+func (s *Service) tryChange(ctx context.Context, by meeting.Actor, id meeting.ID, look Prepare, newRooms bool, fn func(*meeting.Meeting, Preparation) error) (*meeting.Meeting, error) {
+	seen, read, err := s.Settled(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -348,77 +338,77 @@ func (s *Service) tryChange(ctx context.Context, by meeting.Actor, id meeting.ID
 		}
 		return fn(m, c)
 	})
-	if errors.Is(err, errUnchanged) {
+	if errors.Is(err, ErrUnchanged) {
 		return s.show(ctx, by, unchanged)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.announce(ctx, before, m, notices)
+	s.AnnounceChange(ctx, before, m, notices)
 	return s.show(ctx, by, m)
 }
 
 // preparing looks up what the fields refer to; without fields, only the rooms.
-func (s *Service) preparing(by meeting.Actor, f *Fields) prepare {
-	return func(ctx context.Context, m *meeting.Meeting) (changing, error) {
-		c := changing{at: s.clock()}
+func (s *Service) preparing(by meeting.Actor, f *Fields) Prepare {
+	return func(ctx context.Context, m *meeting.Meeting) (Preparation, error) {
+		c := Preparation{At: s.Now()}
 		var err error
 		if f == nil {
-			c.rooms, err = s.rooms(ctx, m.RoomIDs)
+			c.Rooms, err = s.RoomsByID(ctx, m.RoomIDs)
 			return c, err
 		}
-		if c.known, err = s.lookUp(ctx, f, m); err != nil {
+		if c.Known, err = s.LookUp(ctx, f, m); err != nil {
 			return c, err
 		}
 		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // no other field needs another approval
 			return c, nil
 		}
 		if !by.MayChangeLate() {
-			if c.rooms, err = s.rooms(ctx, m.RoomIDs); err != nil {
+			if c.Rooms, err = s.RoomsByID(ctx, m.RoomIDs); err != nil {
 				return c, err
 			}
 		}
-		if c.plan, err = s.planApproval(ctx, by, meeting.PickRooms(c.known.rooms, f.roomIDs(m))); err != nil {
+		if c.Plan, err = s.PlanApproval(ctx, by, meeting.PickRooms(c.Known.Rooms, f.roomIDs(m))); err != nil {
 			return c, err
 		}
-		c.overQuota, err = s.quotasOfChange(ctx, by, f, m, c.known, c.at)
+		c.overQuota, err = s.quotasOfChange(ctx, by, f, m, c.Known, c.At)
 		return c, err
 	}
 }
 
-// lookUp finds the rooms and users that the fields name.
-func (s *Service) lookUp(ctx context.Context, f *Fields, base *meeting.Meeting) (known, error) {
-	conf := s.conf()
-	k := known{timezone: conf.Timezone, reminders: conf.Reminders}
+// LookUp finds the rooms and users that the fields name.
+func (s *Service) LookUp(ctx context.Context, f *Fields, base *meeting.Meeting) (Known, error) {
+	conf := s.Settings()
+	k := Known{Timezone: conf.Timezone, Reminders: conf.Reminders}
 	var err error
 	if want := f.roomIDs(base); len(want) <= MaxRooms {
-		if k.rooms, err = s.rooms(ctx, want); err != nil {
+		if k.Rooms, err = s.RoomsByID(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
 		}
-		if err = s.withBlackouts(ctx, k.rooms, s.clock()); err != nil {
+		if err = s.AddBlackouts(ctx, k.Rooms, s.Now()); err != nil {
 			return k, err
 		}
 	}
 	if k.organizer, err = s.lookUpOrganizer(ctx, f); err != nil {
 		return k, err
 	}
-	if k.kind, err = s.lookUpType(ctx, f, base); err != nil {
+	if k.Type, err = s.LookUpType(ctx, f, base); err != nil {
 		return k, err
 	}
 	if base == nil || f.Custom != nil || f.RoomIDs != nil {
-		if k.custom, err = s.knownCustomFields(ctx); err != nil {
+		if k.Custom, err = s.KnownCustomFields(ctx); err != nil {
 			return k, err
 		}
 	}
 	if f.Attendees == nil || len(*f.Attendees) == 0 || len(*f.Attendees) > maxAttendees {
 		return k, nil
 	}
-	if f.preview {
-		k.people = invitedBefore(base)
+	if f.Preview {
+		k.People = invitedBefore(base)
 		return k, nil
 	}
 	if f.Import != nil && f.Import.People != nil {
-		k.people = f.Import.People
+		k.People = f.Import.People
 		return k, nil
 	}
 	emails := make([]string, 0, len(*f.Attendees))
@@ -427,7 +417,7 @@ func (s *Service) lookUp(ctx context.Context, f *Fields, base *meeting.Meeting) 
 			emails = append(emails, email)
 		}
 	}
-	if k.people, err = s.directory.ByEmail(ctx, emails); err != nil {
+	if k.People, err = s.directory.ByEmail(ctx, emails); err != nil {
 		return k, fmt.Errorf("look up attendees: %w", err)
 	}
 	return k, nil
@@ -446,7 +436,7 @@ func invitedBefore(m *meeting.Meeting) map[string]meeting.Person {
 
 // show returns the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by meeting.Actor, m *meeting.Meeting) (*meeting.Meeting, error) {
-	at := s.clock()
+	at := s.Now()
 	ms, err := s.Views(ctx, by, []*meeting.Meeting{m}, at)
 	if err == nil && by.Kind == meeting.ActorUser {
 		err = s.nameAwaited(ctx, ms, at)
@@ -459,7 +449,7 @@ func (s *Service) show(ctx context.Context, by meeting.Actor, m *meeting.Meeting
 
 // Views returns meetings at an instant as the actor may see them.
 func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error) {
-	by, rooms, err := s.roomsForView(ctx, by, ms...)
+	by, rooms, err := s.RoomsForView(ctx, by, ms...)
 	if err != nil {
 		return nil, err
 	}
@@ -468,28 +458,4 @@ func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Mee
 		shown[i] = m.At(at).View(by, rooms)
 	}
 	return shown, nil
-}
-
-// roomsForView returns the rooms needed to check who may see the meetings: those of private
-// meetings, for a manager, who may approve for them or represent an approver.
-func (s *Service) roomsForView(ctx context.Context, by meeting.Actor, ms ...*meeting.Meeting) (meeting.Actor, []*meeting.Room, error) {
-	if by.Role != meeting.Manager {
-		return by, nil, nil
-	}
-	var want []int64
-	for _, m := range ms {
-		if m.Visibility == meeting.Private {
-			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
-		}
-	}
-	if len(want) == 0 {
-		return by, nil, nil
-	}
-	by, err := s.WithDeputies(ctx, by)
-	if err != nil {
-		return by, nil, err
-	}
-	slices.Sort(want)
-	rooms, err := s.rooms(ctx, slices.Compact(want))
-	return by, rooms, err
 }

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,13 +6,16 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // bookFor are the world's fields for somebody else.
-func (w *world) bookFor(email string, in time.Duration, rooms ...*meeting.Room) Fields {
+func (w *world) bookFor(email string, in time.Duration, rooms ...*meeting.Room) booking.Fields {
 	f := w.fields(in, rooms...)
-	f.Organizer = &OrganizerRef{Email: email}
+	f.Organizer = &booking.OrganizerRef{Email: email}
 	return f
 }
 
@@ -24,18 +27,18 @@ func TestService_booksForSomebodyElse(t *testing.T) {
 	entry := w.store.history[m.ID][0]
 	same(t, "booked by", entry.Actor.Name, "root")
 	same(t, "booked for", entry.Changes["organizer"], meeting.Change{To: "ann@example.org"})
-	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Mine now")}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Mine now")}); err != nil {
 		t.Errorf("the organizer may not change it: %v", err)
 	}
 
 	byID := w.fields(2*time.Hour, w.desk)
-	byID.Organizer = &OrganizerRef{UserID: w.ann.ID}
+	byID.Organizer = &booking.OrganizerRef{UserID: w.ann.ID}
 	same(t, "by ID", w.book(t, w.root, byID).Organizer.UserID, w.ann.ID)
 	own := w.fields(3*time.Hour, w.desk)
-	own.Organizer = &OrganizerRef{UserID: w.ann.ID}
+	own.Organizer = &booking.OrganizerRef{UserID: w.ann.ID}
 	same(t, "changes of an own booking", len(w.store.history[w.book(t, w.ann, own).ID][0].Changes), 1) // the status
 
-	for name, o := range map[string]OrganizerRef{
+	for name, o := range map[string]booking.OrganizerRef{
 		"organizer_id unknown_user":    {UserID: 4711},
 		"organizer_email unknown_user": {Email: "nobody@example.org"},
 	} {
@@ -47,7 +50,7 @@ func TestService_booksForSomebodyElse(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", o, err, name)
 		}
 	}
-	_, err := w.Join(t.Context(), w.root, w.bookFor(w.ann.Email, time.Hour, w.desk), nil)
+	_, err := w.waitlist.Join(t.Context(), w.root, w.bookFor(w.ann.Email, time.Hour, w.desk), nil)
 	if invalid, _ := errors.AsType[*meeting.InvalidError](err); invalid == nil {
 		t.Errorf("a waiting list entry for somebody else: %v", err)
 	}
@@ -75,17 +78,17 @@ func TestService_managersBookTheirRoomsForOthers(t *testing.T) {
 // A request names both. Approved, it invites as usual.
 func TestService_requestsForSomebodyElse(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}, SecondIDs: &[]int64{w.mona.ID}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}, SecondIDs: &[]int64{w.mona.ID}})
 	m := w.book(t, w.mona, w.bookFor(w.ann.Email, time.Hour, lab))
 	same(t, "status", m.Status, meeting.Pending)
 	same(t, "requested by", w.store.notices[0].Facts.BookedBy, "mona")
 	same(t, "requested for", w.store.notices[0].Facts.Organizer.Name, "ann")
 	same(t, "notified", w.notified(), []string{"approval_request max@example.org"})
-	if _, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{Organizer: &OrganizerRef{UserID: w.bob.ID}}); err != nil {
+	if _, err := w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.bob.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "notified of a request that was handed over", w.notified(), []string(nil))
-	if _, err := w.Approve(t.Context(), w.root, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.root, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "notified of the approval", w.notified(), []string{"decision bob@example.org", "invitation bob@example.org", "invitation guest@example.net"})
@@ -94,11 +97,13 @@ func TestService_requestsForSomebodyElse(t *testing.T) {
 func TestService_handsOver(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.notified()
-	to := func(a meeting.Actor) Fields { return Fields{Organizer: &OrganizerRef{UserID: a.ID}} }
+	to := func(a meeting.Actor) booking.Fields {
+		return booking.Fields{Organizer: &booking.OrganizerRef{UserID: a.ID}}
+	}
 	for name, by := range map[string]meeting.Actor{"its organizer": w.ann, "a stranger": w.bob, "a manager elsewhere": w.max} {
 		if _, err := w.Update(t.Context(), by, m.ID, nil, to(w.bob)); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("%s: %v, want forbidden", name, err)
@@ -127,14 +132,14 @@ func TestService_handsOver(t *testing.T) {
 // Quotas count for the organizer, whoever books.
 func TestService_quotasOfTheOrganizer(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	w.book(t, w.root, w.bookFor(w.ann.Email, time.Hour, lab))
 	_, err := w.Book(t.Context(), w.ann, w.fields(2*time.Hour, lab))
 	same(t, "her own", violations(t, err), []string{"quota"})
 	_, err = w.Book(t.Context(), w.root, w.bookFor(w.ann.Email, 2*time.Hour, lab))
 	same(t, "for her", violations(t, err), []string{"quota"})
 	own := w.book(t, w.root, w.fields(3*time.Hour, lab)) // has a quota of their own
-	_, err = w.Update(t.Context(), w.root, own.ID, nil, Fields{Organizer: &OrganizerRef{UserID: w.ann.ID}})
+	_, err = w.Update(t.Context(), w.root, own.ID, nil, booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.ann.ID}})
 	same(t, "handed over", violations(t, err), []string{"quota"})
 	over := w.bookFor(w.ann.Email, 4*time.Hour, lab)
 	over.Override = &meeting.Override{Reason: "exception"}
@@ -142,7 +147,7 @@ func TestService_quotasOfTheOrganizer(t *testing.T) {
 		t.Errorf("an override: %v", err)
 	}
 	series := w.weekly("FREQ=DAILY;COUNT=2", lab)
-	series.Organizer = &OrganizerRef{UserID: w.bob.ID}
+	series.Organizer = &booking.OrganizerRef{UserID: w.bob.ID}
 	series.Start, series.End = w.fields(24*time.Hour, lab).Start, w.fields(24*time.Hour, lab).End
 	w.bookSeries(t, w.root, series)
 	_, err = w.Book(t.Context(), w.bob, w.fields(26*time.Hour, lab))
@@ -152,11 +157,11 @@ func TestService_quotasOfTheOrganizer(t *testing.T) {
 func TestSeries_forSomebodyElse(t *testing.T) {
 	w := newWorld(t)
 	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
-	f.Organizer = &OrganizerRef{Email: w.ann.Email}
-	if _, err := w.PreviewSeries(t.Context(), w.bob, f); !errors.Is(err, meeting.ErrForbidden) {
+	f.Organizer = &booking.OrganizerRef{Email: w.ann.Email}
+	if _, err := w.series.Preview(t.Context(), w.bob, f); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a member previews: %v", err)
 	}
-	r, err := w.BookSeries(t.Context(), w.root, f)
+	r, err := w.series.Book(t.Context(), w.root, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,14 +169,14 @@ func TestSeries_forSomebodyElse(t *testing.T) {
 	same(t, "of a date", r.Meetings[2].Organizer.UserID, w.ann.ID)
 	same(t, "notified", w.notified(), []string{"invitation ann@example.org", "invitation bob@example.org", "invitation guest@example.net"})
 
-	if _, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Organizer: &OrganizerRef{UserID: w.max.ID}}}); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.max.ID}}}); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("the organizer hands it over: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.root, r.Meetings[1].ID, nil, Fields{Organizer: &OrganizerRef{UserID: w.mona.ID}}); err != nil {
+	if _, err := w.Update(t.Context(), w.root, r.Meetings[1].ID, nil, booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.mona.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	w.notified()
-	changed, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, SeriesFields{Fields: Fields{Organizer: &OrganizerRef{UserID: w.max.ID}}})
+	changed, err := w.series.Update(t.Context(), w.root, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.max.ID}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 func TestService_override(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(30 * time.Minute), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), MaxDuration: new(30 * time.Minute), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
 	f := w.fields(24*time.Hour, lab)
 	_, err := w.Book(t.Context(), w.root, f)
 	same(t, "an admin without", violations(t, err), []string{"max_duration"})
@@ -47,18 +50,18 @@ func TestService_override(t *testing.T) {
 	elsewhere := w.fields(100*time.Hour, lab)
 	elsewhere.End = new(clock.At(w.at.Add(100*time.Hour + 20*time.Minute)))
 	moved := w.book(t, w.root, elsewhere)
-	_, err = w.Update(t.Context(), w.root, moved.ID, nil, Fields{
+	_, err = w.Update(t.Context(), w.root, moved.ID, nil, booking.Fields{
 		Start: new(clock.At(w.at.Add(30 * time.Hour))), End: new(clock.At(w.at.Add(30*time.Hour + 20*time.Minute))), Override: late.Override,
 	})
 	es := w.store.history[moved.ID]
 	if rules, ok := es[len(es)-1].Changes["override"].To.([]meeting.Violation); err != nil || !ok || len(rules) != 1 || rules[0].Code != "quota" {
 		t.Errorf("the quota alone, of a move: %v, %+v", err, es[len(es)-1])
 	}
-	_, err = w.Book(t.Context(), w.root, Fields{Override: &meeting.Override{}})
+	_, err = w.Book(t.Context(), w.root, booking.Fields{Override: &meeting.Override{}})
 	if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || !slices.ContainsFunc(e.Faults, func(f meeting.Fault) bool { return f.Location == "override.reason" }) {
 		t.Errorf("without a reason: %v", err)
 	}
-	longer, err := w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Minute))), Override: &meeting.Override{Reason: "longer"}})
+	longer, err := w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{End: new(clock.At(m.Slot.End.Add(time.Minute))), Override: &meeting.Override{Reason: "longer"}})
 	if err != nil || longer.Slot.Duration() != 61*time.Minute {
 		t.Fatalf("%+v, %v", longer, err)
 	}
@@ -72,7 +75,7 @@ func TestService_override(t *testing.T) {
 // begun it may book; nobody has to have checked in to that before.
 func TestService_overrideOfThePast(t *testing.T) {
 	w := newWorld(t)
-	watched := w.room(t, RoomFields{Name: new("Lab"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)})
+	watched := w.room(t, places.RoomFields{Name: new("Lab"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)})
 	o := &meeting.Override{Reason: "they are there"}
 	begun := w.fields(-time.Hour, watched)
 	begun.End = new(clock.At(w.at.Add(time.Hour)))
@@ -85,9 +88,9 @@ func TestService_overrideOfThePast(t *testing.T) {
 	over.Override = o
 	_, err = w.Book(t.Context(), w.root, over)
 	same(t, "what is over", violations(t, err), []string{"in_past"})
-	_, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(w.at.Add(-time.Minute))), Override: o})
+	_, err = w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{End: new(clock.At(w.at.Add(-time.Minute))), Override: o})
 	same(t, "an end that has passed", violations(t, err), []string{"in_past"})
-	_, err = w.BookSeries(t.Context(), w.root, SeriesFields{Fields: over, Rule: new("FREQ=DAILY;COUNT=2")})
+	_, err = w.series.Book(t.Context(), w.root, series.Fields{Fields: over, Rule: new("FREQ=DAILY;COUNT=2")})
 	if e, ok := errors.AsType[*meeting.SeriesConflictError](err); !ok || len(e.Dates) != 1 || e.Dates[0].Reason != "in_past" {
 		t.Errorf("a series that began: %v", err)
 	}
@@ -97,10 +100,10 @@ func TestService_overrideOfThePast(t *testing.T) {
 // with the reason that was given and not only that it came through the series.
 func TestService_overrideOfSeries(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour), Quota: &policy.Quota{Per: policy.PerMonth, Count: 2}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour), Quota: &policy.Quota{Per: policy.PerMonth, Count: 2}})
 	f := w.weekly("FREQ=DAILY;COUNT=3", lab)
 	f.Override = &meeting.Override{Reason: "the board comes"}
-	if _, err := w.BookSeries(t.Context(), w.ann, f); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.series.Book(t.Context(), w.ann, f); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a member: %v", err)
 	}
 	r := w.bookSeries(t, w.root, f)
@@ -120,7 +123,7 @@ func TestService_overrideOfSeries(t *testing.T) {
 		same(t, "reason", e.Reason, reason)
 	}
 	far := w.weekly("FREQ=YEARLY;COUNT=3", w.desk)
-	if _, err := w.BookSeries(t.Context(), w.root, far); err == nil {
+	if _, err := w.series.Book(t.Context(), w.root, far); err == nil {
 		t.Error("a series reaches further than anybody may book")
 	}
 	far.Override = f.Override
@@ -128,12 +131,12 @@ func TestService_overrideOfSeries(t *testing.T) {
 	if rules, ok := w.store.history[last.ID][0].Changes["override"].To.([]meeting.Violation); !ok || rules[0].Code != "max_advance" {
 		t.Errorf("history of the last date: %+v", w.store.history[last.ID][0])
 	}
-	longer := SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T12:00:00"))}}
-	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err == nil {
+	longer := series.Fields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T12:00:00"))}}
+	if _, err := w.series.Update(t.Context(), w.root, r.Series.ID, nil, longer); err == nil {
 		t.Error("an admin without an override broke a rule")
 	}
 	longer.Override = &meeting.Override{Reason: "longer"}
-	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, longer); err != nil {
+	if _, err := w.series.Update(t.Context(), w.root, r.Series.ID, nil, longer); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range r.Meetings {
@@ -148,11 +151,11 @@ func TestService_overrideOfSeries(t *testing.T) {
 // room whose own rules hold, since nobody passed over those.
 func TestService_overrideWithOtherRooms(t *testing.T) {
 	w := newWorld(t)
-	short := w.room(t, RoomFields{Name: new("Short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
-	w.room(t, RoomFields{Name: new("Also short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
-	taken := w.room(t, RoomFields{Name: new("Taken"), Capacity: new(8)})
-	w.room(t, RoomFields{Name: new("Free"), Capacity: new(9)})
-	w.room(t, RoomFields{Name: new("Free as well"), Capacity: new(10)})
+	short := w.room(t, places.RoomFields{Name: new("Short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
+	w.room(t, places.RoomFields{Name: new("Also short"), Capacity: new(8), MaxDuration: new(30 * time.Minute)})
+	taken := w.room(t, places.RoomFields{Name: new("Taken"), Capacity: new(8)})
+	w.room(t, places.RoomFields{Name: new("Free"), Capacity: new(9)})
+	w.room(t, places.RoomFields{Name: new("Free as well"), Capacity: new(10)})
 	w.take(t, "2027-02-11", taken)
 	f := w.weekly("FREQ=WEEKLY;COUNT=2", short, taken)
 	f.OnConflict, f.Override = meeting.OtherRoom, &meeting.Override{Reason: "the board comes"}

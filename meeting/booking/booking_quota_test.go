@@ -1,17 +1,19 @@
-package booking
+package booking_test
 
 import (
 	"testing"
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
 func TestService_quota(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 2}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 2}})
 	day := func(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 	first := w.book(t, w.ann, w.fields(day(1), lab))
 	w.book(t, w.ann, w.fields(day(1)+time.Hour, lab))
@@ -20,8 +22,8 @@ func TestService_quota(t *testing.T) {
 	w.book(t, w.bob, w.fields(day(1)+2*time.Hour, lab)) // has a quota of his own
 	other := w.book(t, w.ann, w.fields(day(2), lab))
 
-	at := func(in time.Duration) Fields {
-		return Fields{Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour)))}
+	at := func(in time.Duration) booking.Fields {
+		return booking.Fields{Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour)))}
 	}
 	_, err = w.Update(t.Context(), w.ann, other.ID, nil, at(day(1)+4*time.Hour))
 	same(t, "a move into a full day", violations(t, err), []string{"quota"})
@@ -36,7 +38,7 @@ func TestService_quota(t *testing.T) {
 	}
 
 	elsewhere := w.book(t, w.ann, w.fields(day(1)+7*time.Hour, w.desk))
-	_, err = w.Update(t.Context(), w.ann, elsewhere.ID, nil, Fields{RoomIDs: &[]int64{lab.ID}})
+	_, err = w.Update(t.Context(), w.ann, elsewhere.ID, nil, booking.Fields{RoomIDs: &[]int64{lab.ID}})
 	same(t, "into the room, at its time", violations(t, err), []string{"quota"})
 
 	// With another rule broken, both are told; also of a move.
@@ -54,18 +56,18 @@ func TestService_quota(t *testing.T) {
 // Who is over a quota since it was lowered moves within the period all the same.
 func TestService_quotaThatWasLowered(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerWeek, Count: 2}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerWeek, Count: 2}})
 	m := w.book(t, w.ann, w.fields(time.Hour, lab))
 	w.book(t, w.ann, w.fields(2*time.Hour, lab))
-	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{Quota: &policy.Quota{Per: policy.PerWeek, Count: 1}}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, lab.ID, nil, places.RoomFields{Quota: &policy.Quota{Per: policy.PerWeek, Count: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	w.move(t, m.ID, 24*time.Hour, 25*time.Hour)
-	_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-16T09:00:00Z")), End: new(clock.Parse("2027-02-16T10:00:00Z"))})
+	_, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Start: new(clock.Parse("2027-02-16T09:00:00Z")), End: new(clock.Parse("2027-02-16T10:00:00Z"))})
 	if err != nil {
 		t.Errorf("into a week without another: %v", err)
 	}
-	_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-12T09:00:00Z")), End: new(clock.Parse("2027-02-12T10:00:00Z"))})
+	_, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Start: new(clock.Parse("2027-02-12T09:00:00Z")), End: new(clock.Parse("2027-02-12T10:00:00Z"))})
 	same(t, "and back", violations(t, err), []string{"quota"})
 }
 
@@ -73,13 +75,13 @@ func TestService_quotaThatWasLowered(t *testing.T) {
 func TestService_quotaOfRequests(t *testing.T) {
 	w := newWorld(t)
 	w.settings.HoldPending = false
-	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}, ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}, ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 	first := w.book(t, w.ann, w.fields(24*time.Hour, lab))
 	second := w.book(t, w.ann, w.fields(26*time.Hour, lab))
-	if _, err := w.Approve(t.Context(), w.mona, second.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, second.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Approve(t.Context(), w.mona, first.ID, nil, "")
+	_, err := w.approval.Approve(t.Context(), w.mona, first.ID, nil, "")
 	same(t, "the other", violations(t, err), []string{"quota"})
 	w.settings.OnTimeout = meeting.Confirmed
 	outcome, err := outcomeOf(w.ExpireApprovals(t.Context(), meeting.Ref{ID: first.ID, Version: first.ScheduleVersion}))

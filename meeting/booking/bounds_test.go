@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/places"
+	"punctual/meeting/series"
 )
 
 // A series is bounded by its attendees and rooms on all dates, whether it is made or changed.
@@ -26,22 +29,22 @@ func TestSeries_boundsItsSize(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, err, code)
 		}
 	}
-	other := w.room(t, RoomFields{Name: new("Other")})
+	other := w.room(t, places.RoomFields{Name: new("Other")})
 	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
 	f.Attendees = guests(3)
-	_, err := w.PreviewSeries(t.Context(), w.ann, f)
+	_, err := w.series.Preview(t.Context(), w.ann, f)
 	refused("a preview", err, "attendees too_many_invitations")
-	_, err = w.BookSeries(t.Context(), w.ann, f)
+	_, err = w.series.Book(t.Context(), w.ann, f)
 	refused("a booking", err, "attendees too_many_invitations")
 	f.Attendees = guests(2)
 	f.RoomIDs = &[]int64{w.desk.ID, other.ID}
-	series := w.bookSeries(t, w.ann, f).Series
-	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Attendees: guests(3)}, Scope: meeting.ScopeAll})
+	recurring := w.bookSeries(t, w.ann, f).Series
+	_, err = w.series.Update(t.Context(), w.ann, recurring.ID, nil, series.Fields{Fields: booking.Fields{Attendees: guests(3)}, Scope: meeting.ScopeAll})
 	refused("more attendees", err, "attendees too_many_invitations")
-	_, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=4"), Scope: meeting.ScopeAll})
+	_, err = w.series.Update(t.Context(), w.ann, recurring.ID, nil, series.Fields{Rule: new("FREQ=WEEKLY;COUNT=4"), Scope: meeting.ScopeAll})
 	refused("more dates", err, "room_ids too_many_bookings")
 	w.settings.Limits.MaxInvitations = 1
-	if _, err = w.UpdateSeries(t.Context(), w.ann, series.ID, nil, SeriesFields{Fields: Fields{Title: new("Other")}, Scope: meeting.ScopeAll}); err != nil {
+	if _, err = w.series.Update(t.Context(), w.ann, recurring.ID, nil, series.Fields{Fields: booking.Fields{Title: new("Other")}, Scope: meeting.ScopeAll}); err != nil {
 		t.Errorf("another title of a series that is larger than allowed now: %v", err)
 	}
 }

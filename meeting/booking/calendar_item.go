@@ -18,15 +18,15 @@ type CalendarItem struct {
 
 // CalendarItem returns the item of a meeting or, for a date of a series, of the whole series: its
 // UID is that of the invitations. Users who see only this date get it alone. It fails with
-// [ErrForbidden] if the actor may not see the meeting, and with a [*StateError] if it will not take
+// [meeting.ErrForbidden] if the actor may not see the meeting, and with a [*meeting.StateError] if it will not take
 // place.
 func (s *Service) CalendarItem(ctx context.Context, by meeting.Actor, id meeting.ID) (*CalendarItem, error) {
 	m, err := s.store.Meeting(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	at := s.clock()
-	viewer, rooms, err := s.roomsForView(ctx, by, m)
+	at := s.Now()
+	viewer, rooms, err := s.RoomsForView(ctx, by, m)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) seriesItem(ctx context.Context, by meeting.Actor, id int64, at
 	if err != nil {
 		return nil, err
 	}
-	viewer, rooms, err := s.roomsForView(ctx, by, append([]*meeting.Meeting{series.Sample()}, ms...)...)
+	viewer, rooms, err := s.RoomsForView(ctx, by, append([]*meeting.Meeting{series.Sample()}, ms...)...)
 	if err != nil {
 		return nil, err
 	}

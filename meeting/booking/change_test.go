@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
 // restless is a store whose one meeting moves to another room between any two looks at it.
 type restless struct {
-	Store
+	booking.Store
 	moves int // still to come
 	looks int
 }
@@ -50,8 +51,8 @@ func (deafScheduler) Forget(context.Context, ...string)             {}
 
 func TestService_changesAMeetingThatOthersKeepMoving(t *testing.T) {
 	admin := meeting.Actor{Kind: meeting.ActorUser, ID: 1, Role: meeting.Admin}
-	service := func(s Store) *Service {
-		return NewService(s, nil, deafScheduler{}, func() meeting.Settings { return meeting.Settings{} }, time.Now, slog.New(slog.DiscardHandler))
+	service := func(s booking.Store) *booking.Service {
+		return booking.NewService(s, nil, deafScheduler{}, func() meeting.Settings { return meeting.Settings{} }, time.Now, slog.New(slog.DiscardHandler))
 	}
 
 	t.Run("until it stands still", func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestService_changesAMeetingThatOthersKeepMoving(t *testing.T) {
 	})
 	t.Run("at once, if it says itself where to", func(t *testing.T) {
 		s, title := &restless{moves: 50}, "New"
-		_, err := service(s).Update(t.Context(), admin, 1, nil, Fields{Title: &title, RoomIDs: &[]int64{7}})
+		_, err := service(s).Update(t.Context(), admin, 1, nil, booking.Fields{Title: &title, RoomIDs: &[]int64{7}})
 		if err != nil || s.looks != 2 {
 			t.Errorf("%d looks, %v", s.looks, err)
 		}

@@ -19,45 +19,45 @@ func (s *Service) CheckIn(ctx context.Context, by meeting.Actor, id meeting.ID, 
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
-		if !by.MayCheckIn(m, c.rooms) {
+	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
+		if !by.MayCheckIn(m, c.Rooms) {
 			return meeting.ErrForbidden
 		}
 		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return arrive(by)(m, c)
+		return Arrive(by)(m, c)
 	})
 }
 
 // End ends a meeting in progress; the rest of its time becomes free at once.
 func (s *Service) End(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64) (*meeting.Meeting, error) {
-	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
+	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
 		}
 		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return m.Finish(c.rooms, by, c.at)
+		return m.Finish(c.Rooms, by, c.At)
 	})
 }
 
-// Extend moves the end of a meeting to a later time. It returns a [*ConflictError] if a room is
+// Extend moves the end of a meeting to a later time. It returns a [*meeting.ConflictError] if a room is
 // taken. If the rooms require approval of a longer meeting, the extension is requested and the end
 // stays unchanged until the decision. A meeting in progress cannot wait: an approver may extend it,
 // others are refused. Extending a meeting also checks in to it.
 func (s *Service) Extend(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*meeting.Meeting, error) {
-	conf := s.conf()
+	conf := s.Settings()
 	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, &f, func(m *meeting.Meeting, c changing) error {
+	return s.Change(ctx, by, id, &f, func(m *meeting.Meeting, c Preparation) error {
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
 		}
-		status := m.EffectiveStatus(c.at)
+		status := m.EffectiveStatus(c.At)
 		if status != meeting.Confirmed && status != meeting.InProgress {
 			return &meeting.StateError{State: status, Action: "extend"}
 		}
@@ -65,7 +65,7 @@ func (s *Service) Extend(ctx context.Context, by meeting.Actor, id meeting.ID, i
 			return &meeting.InvalidError{Faults: []meeting.Fault{{Location: "end", Code: "required", Message: "is required"}}}
 		}
 		before := m.Slot.End
-		if err := s.revise(m, by, ifMatch, f, conf, c); err != nil && !errors.Is(err, errUnchanged) {
+		if err := s.Revise(m, by, ifMatch, f, conf, c); err != nil && !errors.Is(err, ErrUnchanged) {
 			return err
 		}
 		if waits := m.Request != nil && m.Request.Change != nil && m.Request.Change.Slot.End.After(before); !waits && !m.Slot.End.After(before) {
@@ -74,28 +74,28 @@ func (s *Service) Extend(ctx context.Context, by meeting.Actor, id meeting.ID, i
 		if status != meeting.InProgress {
 			return nil
 		}
-		_, err := m.Arrive(by, c.at)
+		_, err := m.Arrive(by, c.At)
 		return err
 	})
 }
 
 // Release releases the rooms of a meeting because nobody came.
 func (s *Service) Release(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, reason string) (*meeting.Meeting, error) {
-	if err := checkComment("reason", &reason); err != nil {
+	if err := CheckComment("reason", &reason); err != nil {
 		return nil, err
 	}
 	by, err := s.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
-		if !by.MayRelease(c.rooms) {
+	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
+		if !by.MayRelease(c.Rooms) {
 			return meeting.ErrForbidden
 		}
 		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
-		return m.Release(reason, by, c.at)
+		return m.Release(reason, by, c.At)
 	})
 }
 
@@ -118,13 +118,13 @@ type Arrival struct {
 // Arrivable returns the content of the page behind a check-in link and changes nothing. A
 // participant gets the meeting as they may see it. At a room's door, it is the current meeting or
 // one that begins soon, as anyone at the door may see it. The link of a person who does not (or no
-// longer) take part returns [ErrForbidden].
+// longer) take part returns [meeting.ErrForbidden].
 func (s *Service) Arrivable(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, _, err := s.arrivable(ctx, to)
 	return a, err
 }
 
-// ArriveBy checks in to the meeting of a link. With a [*StateError] it also returns the content of
+// ArriveBy checks in to the meeting of a link. With a [*meeting.StateError] it also returns the content of
 // the page.
 func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) {
 	a, by, err := s.arrivable(ctx, to)
@@ -134,7 +134,7 @@ func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) 
 	if a.Meeting == nil || to.Seen != 0 && to.Seen != a.Meeting.ID {
 		return a, &meeting.StateError{State: meeting.Ended, Action: "check in"}
 	}
-	_, err = s.change(ctx, by, a.Meeting.ID, nil, arrive(by))
+	_, err = s.Change(ctx, by, a.Meeting.ID, nil, Arrive(by))
 	if _, over := errors.AsType[*meeting.StateError](err); over { // it ended after the lookup
 		now, _, again := s.arrivable(ctx, to)
 		return now, cmp.Or(again, err)
@@ -142,19 +142,19 @@ func (s *Service) ArriveBy(ctx context.Context, to Arrival) (*Arrivable, error) 
 	return a, err
 }
 
-// arrive records a check-in, unless there is one already.
-func arrive(by meeting.Actor) func(*meeting.Meeting, changing) error {
-	return func(m *meeting.Meeting, c changing) error {
-		first, err := m.Arrive(by, c.at)
+// Arrive records a check-in, unless there is one already.
+func Arrive(by meeting.Actor) func(*meeting.Meeting, Preparation) error {
+	return func(m *meeting.Meeting, c Preparation) error {
+		first, err := m.Arrive(by, c.At)
 		if err == nil && !first {
-			return errUnchanged
+			return ErrUnchanged
 		}
 		return err
 	}
 }
 
 func (s *Service) arrivable(ctx context.Context, to Arrival) (*Arrivable, meeting.Actor, error) {
-	at := s.clock()
+	at := s.Now()
 	if to.MeetingID == 0 {
 		return s.atDoor(ctx, to, at)
 	}
@@ -186,7 +186,7 @@ func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arriva
 	if m := expected(ms, to.Seen, at); m != nil {
 		found.Meeting = m.At(at).View(meeting.Actor{}, nil)
 	}
-	return found, atDoorOf(room), nil
+	return found, AtDoorOf(room), nil
 }
 
 func expected(ms []*meeting.Meeting, seen meeting.ID, at time.Time) *meeting.Meeting {

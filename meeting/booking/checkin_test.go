@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -9,7 +9,9 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 )
 
 func TestCheckInWindowOf(t *testing.T) {
@@ -69,7 +71,7 @@ func TestCheckInWindow_follow(t *testing.T) {
 
 func TestRoomFields_checkIn(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.CreateRoom(t.Context(), w.root, RoomFields{Name: new("Cell"), CheckInRequired: new(true), CheckInOpens: new(time.Duration(0)), CheckInGrace: new(time.Duration(0))})
+	_, err := w.places.CreateRoom(t.Context(), w.root, places.RoomFields{Name: new("Cell"), CheckInRequired: new(true), CheckInOpens: new(time.Duration(0)), CheckInGrace: new(time.Duration(0))})
 	if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != "check_in.grace" {
 		t.Errorf("nobody could ever check in: %v", err)
 	}
@@ -78,7 +80,7 @@ func TestRoomFields_checkIn(t *testing.T) {
 // lounge is a room where people must check in within ten minutes.
 func (w *world) lounge(t *testing.T) *meeting.Room {
 	t.Helper()
-	r := w.room(t, RoomFields{
+	r := w.room(t, places.RoomFields{
 		Name: new("Lounge"), BufferAfter: new(5 * time.Minute), ApproverIDs: &[]int64{w.mona.ID},
 		CheckInRequired: new(true), CheckInOpens: new(15 * time.Minute), CheckInGrace: new(10 * time.Minute),
 	})
@@ -238,14 +240,14 @@ func TestCheckIn_movesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := w.fields(3*time.Hour, w.desk)
-	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: f.Start, End: f.End})
+	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Start: f.Start, End: f.End})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !moved.CheckedInAt.IsZero() || !moved.CheckIn.Until.Equal(moved.Slot.Start.Add(10*time.Minute)) || !w.message(meeting.JobNoShow, m.ID) {
 		t.Errorf("moved: %+v", moved)
 	}
-	moved, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{w.desk.ID}})
+	moved, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{RoomIDs: &[]int64{w.desk.ID}})
 	if err != nil || !moved.CheckIn.Until.IsZero() || w.message(meeting.JobNoShow, m.ID) {
 		t.Errorf("in a room without check-in: %+v, %v", moved, err)
 	}
@@ -289,7 +291,7 @@ func TestExtend(t *testing.T) {
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	w.at = m.Slot.Start.Add(50 * time.Minute)
 	extend := func(by meeting.Actor, d time.Duration) (*meeting.Meeting, error) {
-		return w.Extend(t.Context(), by, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(d)))})
+		return w.Extend(t.Context(), by, m.ID, nil, booking.Fields{End: new(clock.At(m.Slot.End.Add(d)))})
 	}
 	for _, d := range []time.Duration{0, -5 * time.Minute} {
 		if _, err := extend(w.ann, d); !errors.As(err, new(*meeting.InvalidError)) {
@@ -318,14 +320,14 @@ func TestExtend_isACheckIn(t *testing.T) {
 	w := newWorld(t)
 	lounge := w.lounge(t)
 	m := w.book(t, w.ann, w.fields(time.Minute, lounge))
-	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Minute)))}); err != nil {
+	if _, err := w.Extend(t.Context(), w.ann, m.ID, nil, booking.Fields{End: new(clock.At(m.Slot.End.Add(time.Minute)))}); err != nil {
 		t.Fatal(err)
 	}
 	if !w.message(meeting.JobNoShow, m.ID) {
 		t.Error("before it begins nobody is there")
 	}
 	w.at = m.Slot.Start
-	if err := w.ExtendAtDoor(t.Context(), lounge.ID, m.ID, 15*time.Minute); err != nil {
+	if err := w.door.Extend(t.Context(), lounge.ID, m.ID, 15*time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if w.message(meeting.JobNoShow, m.ID) || !w.store.meetings[m.ID].CheckedInAt.Equal(w.at) {
@@ -399,10 +401,10 @@ func TestNoShowsInRow(t *testing.T) {
 
 func TestExtend_rulesAndApproval(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour)})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), MaxDuration: new(time.Hour)})
 	m := w.book(t, w.ann, w.fields(time.Hour, lab))
 	later := m.Slot.End.Add(time.Hour)
-	f := Fields{End: new(clock.At(later))}
+	f := booking.Fields{End: new(clock.At(later))}
 	_, err := w.Extend(t.Context(), w.root, m.ID, nil, f)
 	same(t, "broken", violations(t, err), []string{"max_duration"})
 	f.Override = &meeting.Override{Reason: "the talk goes on"}
@@ -416,17 +418,17 @@ func TestExtend_rulesAndApproval(t *testing.T) {
 	es := w.store.history[m.ID]
 	same(t, "reason", es[len(es)-1].Reason, "the talk goes on")
 
-	_, err = w.Extend(t.Context(), w.ann, m.ID, nil, Fields{})
+	_, err = w.Extend(t.Context(), w.ann, m.ID, nil, booking.Fields{})
 	if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || e.Faults[0].Code != "required" {
 		t.Errorf("without an end: %v", err)
 	}
 
 	b := w.book(t, w.ann, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, b.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, b.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	later = b.Slot.End.Add(time.Hour)
-	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, Fields{End: new(clock.At(later))})
+	waits, err := w.Extend(t.Context(), w.ann, b.ID, nil, booking.Fields{End: new(clock.At(later))})
 	if err != nil || !waits.Slot.End.Equal(b.Slot.End) || waits.Request == nil || !waits.Request.Change.Slot.End.Equal(later) {
 		t.Fatalf("a longer meeting that needs a decision: %+v, %v", waits, err)
 	}
@@ -452,9 +454,9 @@ func TestCheckIn_deputy(t *testing.T) {
 func TestCheckIn_moveWaits(t *testing.T) {
 	w := newWorld(t)
 	lounge := w.lounge(t)
-	other := w.room(t, RoomFields{Name: new("Other"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+	other := w.room(t, places.RoomFields{Name: new("Other"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
 	m := w.book(t, w.ann, w.fields(10*time.Minute, lounge))
-	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{other.ID}})
+	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{RoomIDs: &[]int64{other.ID}})
 	if err != nil || moved.Request == nil {
 		t.Fatalf("%+v, %v", moved, err)
 	}
@@ -475,7 +477,7 @@ func TestCheckIn_moveWaits(t *testing.T) {
 func TestArriveBy_door(t *testing.T) {
 	w := newWorld(t)
 	lounge := w.lounge(t)
-	door := Arrival{RoomID: lounge.ID}
+	door := booking.Arrival{RoomID: lounge.ID}
 	seen := func() meeting.ID {
 		t.Helper()
 		a, err := w.Arrivable(t.Context(), door)
@@ -523,11 +525,11 @@ func TestArriveBy_late(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Minute, w.lounge(t)))
 	w.at = m.CheckIn.Until
-	a, err := w.ArriveBy(t.Context(), Arrival{MeetingID: m.ID, Email: "guest@example.net"})
+	a, err := w.ArriveBy(t.Context(), booking.Arrival{MeetingID: m.ID, Email: "guest@example.net"})
 	if !errors.As(err, new(*meeting.StateError)) || a.Meeting.Status != meeting.Released {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := w.ArriveBy(t.Context(), Arrival{MeetingID: m.ID, Email: "max@example.org"}); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.ArriveBy(t.Context(), booking.Arrival{MeetingID: m.ID, Email: "max@example.org"}); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("of somebody who takes no part: %v", err)
 	}
 }
@@ -551,16 +553,16 @@ func TestCheckIn_opensWithTheStart(t *testing.T) {
 func TestExtend_takesPlaceWhereSomebodyMustAgree(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.at = m.Slot.Start.Add(time.Minute)
-	later := Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))}
+	later := booking.Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))}
 	_, err := w.Extend(t.Context(), w.ann, m.ID, nil, later)
-	same(t, "extended", violations(t, err), []string{ViolationNeedsApproval})
+	same(t, "extended", violations(t, err), []string{booking.ViolationNeedsApproval})
 	_, err = w.Update(t.Context(), w.ann, m.ID, nil, later)
-	same(t, "changed", violations(t, err), []string{ViolationNeedsApproval})
-	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(-time.Minute)))}); err != nil {
+	same(t, "changed", violations(t, err), []string{booking.ViolationNeedsApproval})
+	if got, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{End: new(clock.At(m.Slot.End.Add(-time.Minute)))}); err != nil {
 		t.Errorf("shorter: %+v, %v", got, err)
 	}
 	if got, err := w.Extend(t.Context(), w.root, m.ID, nil, later); err != nil || !got.Slot.End.Equal(m.Slot.End.Add(time.Hour)) {

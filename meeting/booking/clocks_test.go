@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"archive/zip"
@@ -13,8 +13,11 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // change of the clocks of a zone.
@@ -75,7 +78,7 @@ func clocksWorld(t *testing.T, c change) *world {
 	w := newWorld(t)
 	w.at = c.at.AddDate(0, 0, -20)
 	w.settings.Limits = policy.Limits{}
-	w.desk = w.room(t, RoomFields{Name: new("There"), Timezone: &c.zone})
+	w.desk = w.room(t, places.RoomFields{Name: new("There"), Timezone: &c.zone})
 	return w
 }
 
@@ -104,7 +107,7 @@ func TestClocks_meetingsAreExactOrRefused(t *testing.T) {
 		w, loc := clocksWorld(t, c), clock.ZoneOrUTC(c.zone)
 		var there *meeting.Meeting
 		save := func(what, from, to string) (*meeting.Meeting, bool) {
-			f := Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Start: new(clock.Parse(from)), End: new(clock.Parse(to)), Timezone: &c.zone}
+			f := booking.Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Start: new(clock.Parse(from)), End: new(clock.Parse(to)), Timezone: &c.zone}
 			var m *meeting.Meeting
 			var err error
 			if there == nil {
@@ -166,10 +169,10 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			slot := clock.Slot{Start: c.at.Add(from), End: c.at.Add(from + 45*time.Minute)}
 			given := slot.Start.In(loc).Format(time.RFC3339)
 			what := fmt.Sprintf("%s %s", c.zone, given)
-			f := SeriesFields{Fields: Fields{
+			f := series.Fields{Fields: booking.Fields{
 				Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &c.zone, Start: new(clock.Parse(given)), End: new(clock.At(slot.End)),
 			}, Rule: new("FREQ=DAILY;COUNT=3")}
-			r, err := w.PreviewSeries(t.Context(), w.ann, f)
+			r, err := w.series.Preview(t.Context(), w.ann, f)
 			if !refused(t, what, err) && !r.Meetings[0].Slot.Equal(slot) {
 				t.Errorf("%s: the first date of a series is %v", what, r.Meetings[0].Slot)
 			}
@@ -177,7 +180,7 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			day := clock.Wall(c.at, loc).AddDate(0, 0, -3)
 			f.Start, f.End = new(clock.Parse(day.Format(time.DateOnly)+"T12:00:00")), new(clock.Parse(day.Format(time.DateOnly)+"T12:45:00"))
 			f.Rule, f.RDates = new("FREQ=DAILY;COUNT=1"), dates(given)
-			r, err = w.PreviewSeries(t.Context(), w.ann, f)
+			r, err = w.series.Preview(t.Context(), w.ann, f)
 			if !refused(t, what+" on top", err) && !r.Meetings[1].Slot.Start.Equal(slot.Start) {
 				t.Errorf("%s: a date on top begins at %v", what, r.Meetings[1].Slot)
 			}
@@ -186,13 +189,13 @@ func TestClocks_seriesAreExactOrRefused(t *testing.T) {
 			start := wall.AddDate(0, 0, -2)
 			f.RDates, f.Rule = nil, new("FREQ=DAILY;COUNT=5")
 			f.Start, f.End = new(clock.Parse(start.Format(clock.WallLayout))), new(clock.Parse(start.Add(20*time.Minute).Format(clock.WallLayout)))
-			r, err = w.PreviewSeries(t.Context(), w.ann, f)
+			r, err = w.series.Preview(t.Context(), w.ann, f)
 			if err != nil {
 				t.Fatal(what, err)
 			}
 			for i, m := range r.Meetings {
 				f.ExDates = dates(m.OriginalStart.Format(time.RFC3339))
-				less, err := w.PreviewSeries(t.Context(), w.ann, f)
+				less, err := w.series.Preview(t.Context(), w.ann, f)
 				if err != nil {
 					t.Fatal(what, err)
 				}
@@ -226,7 +229,7 @@ func TestClocks_edges(t *testing.T) {
 		{"Europe/Berlin", "2027-10-31t02:45:00+02:00", "2027-10-31T01:15:00z", "00:45-01:15"},
 	} {
 		w := newWorld(t)
-		m, err := w.Book(t.Context(), w.ann, Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &tt.zone, Start: new(clock.Parse(tt.start)), End: new(clock.Parse(tt.end))})
+		m, err := w.Book(t.Context(), w.ann, booking.Fields{Title: new("T"), RoomIDs: &[]int64{w.desk.ID}, Timezone: &tt.zone, Start: new(clock.Parse(tt.start)), End: new(clock.Parse(tt.end))})
 		got := ""
 		if e, ok := errors.AsType[*meeting.InvalidError](err); ok {
 			got = strings.Join(codes(e.Faults), ", ")
@@ -244,7 +247,7 @@ func TestClocks_edges(t *testing.T) {
 	} {
 		f := w.weekly("FREQ=DAILY;COUNT=2", w.desk)
 		f.Start, f.End = new(clock.Parse(start)), new(clock.Parse("2027-10-31T02:15:00+01:00"))
-		_, err := w.BookSeries(t.Context(), w.ann, f)
+		_, err := w.series.Book(t.Context(), w.ann, f)
 		e, ok := errors.AsType[*meeting.InvalidError](err)
 		if !ok {
 			t.Fatalf("%s: %v", start, err)
@@ -258,7 +261,7 @@ func TestUpdate_zoneAlone(t *testing.T) {
 	w := newWorld(t)
 	for _, room := range []*meeting.Room{w.desk, w.board} {
 		m := w.book(t, w.ann, w.fields(time.Hour, room))
-		f := Fields{Timezone: new("America/New_York")}
+		f := booking.Fields{Timezone: new("America/New_York")}
 		for range 2 {
 			changed, err := w.Update(t.Context(), w.ann, m.ID, nil, f)
 			if err != nil || changed.Timezone != "America/New_York" || !changed.Slot.Equal(m.Slot) || changed.Status != m.Status {
@@ -273,11 +276,11 @@ func TestUpdate_zoneAlone(t *testing.T) {
 func TestUpdateSeries_zoneOfEachDate(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
-	for _, f := range []Fields{
+	for _, f := range []booking.Fields{
 		{Timezone: new("America/New_York")}, // which moves the dates
 		{Timezone: new("Europe/Paris"), Start: new(clock.Parse("2027-02-11T16:00:00")), End: new(clock.Parse("2027-02-11T17:00:00"))}, // which does not
 	} {
-		w.patchSeries(t, r.Series.ID, SeriesFields{Fields: f})
+		w.patchSeries(t, r.Series.ID, series.Fields{Fields: f})
 		for _, m := range r.Meetings {
 			m, err := w.Meeting(t.Context(), w.ann, m.ID)
 			if err != nil {
@@ -288,7 +291,7 @@ func TestUpdateSeries_zoneOfEachDate(t *testing.T) {
 			}
 		}
 	}
-	m, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{Start: new(clock.Parse("2027-02-18T18:00:00")), End: new(clock.Parse("2027-02-18T19:00:00"))})
+	m, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, booking.Fields{Start: new(clock.Parse("2027-02-18T18:00:00")), End: new(clock.Parse("2027-02-18T19:00:00"))})
 	if err != nil {
 		t.Fatal(err)
 	}

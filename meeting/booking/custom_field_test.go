@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"context"
@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
-func (w *world) field(t *testing.T, f CustomFieldFields) *meeting.CustomField {
+func (w *world) field(t *testing.T, f places.CustomFieldFields) *meeting.CustomField {
 	t.Helper()
-	c, err := w.CreateCustomField(t.Context(), w.root, f)
+	c, err := w.places.CreateCustomField(t.Context(), w.root, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +31,15 @@ func valuesSeen(m *meeting.Meeting) map[string]any {
 // TestCustomFields_checked: each fault of a value names its field.
 func TestCustomFields_checked(t *testing.T) {
 	w := newWorld(t)
-	site, err := w.CreateSite(t.Context(), w.root, SiteFields{Name: new("Annex")})
+	site, err := w.places.CreateSite(t.Context(), w.root, places.SiteFields{Name: new("Annex")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.field(t, CustomFieldFields{Name: new("cost_center"), Label: new("Cost center"), Required: new(true)})
-	w.field(t, CustomFieldFields{Name: new("seats"), Label: new("Seats"), Kind: new(meeting.FieldNumber)})
-	w.field(t, CustomFieldFields{Name: new("layout"), Label: new("Layout"), Kind: new(meeting.FieldChoice), Choices: &[]string{"Rows", "Circle"}})
-	w.field(t, CustomFieldFields{Name: new("catering"), Label: new("Catering"), Kind: new(meeting.FieldYesNo)})
-	w.field(t, CustomFieldFields{Name: new("elsewhere"), Label: new("Elsewhere"), Required: new(true), SiteIDs: &[]int64{site.ID}})
+	w.field(t, places.CustomFieldFields{Name: new("cost_center"), Label: new("Cost center"), Required: new(true)})
+	w.field(t, places.CustomFieldFields{Name: new("seats"), Label: new("Seats"), Kind: new(meeting.FieldNumber)})
+	w.field(t, places.CustomFieldFields{Name: new("layout"), Label: new("Layout"), Kind: new(meeting.FieldChoice), Choices: &[]string{"Rows", "Circle"}})
+	w.field(t, places.CustomFieldFields{Name: new("catering"), Label: new("Catering"), Kind: new(meeting.FieldYesNo)})
+	w.field(t, places.CustomFieldFields{Name: new("elsewhere"), Label: new("Elsewhere"), Required: new(true), SiteIDs: &[]int64{site.ID}})
 	for name, c := range map[string]struct {
 		values map[string]any
 		want   []string
@@ -80,18 +82,18 @@ func faultCodes(err error) (codes []string) {
 // others.
 func TestCustomFields_hidden(t *testing.T) {
 	w := newWorld(t)
-	w.field(t, CustomFieldFields{Name: new("project"), Label: new("Project")})
-	w.field(t, CustomFieldFields{Name: new("budget"), Label: new("Budget"), Audience: new(meeting.AudienceOrganizer)})
+	w.field(t, places.CustomFieldFields{Name: new("project"), Label: new("Project")})
+	w.field(t, places.CustomFieldFields{Name: new("budget"), Label: new("Budget"), Audience: new(meeting.AudienceOrganizer)})
 	f := w.fields(time.Hour, w.desk)
 	f.Custom = &map[string]any{"project": "X", "budget": "secret"}
 	m, err := w.Book(t.Context(), w.ann, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Custom: &map[string]any{"budget": nil, "project": "Y"}}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Custom: &map[string]any{"budget": nil, "project": "Y"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Custom: &map[string]any{"budget": "more"}}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Custom: &map[string]any{"budget": "more"}}); err != nil {
 		t.Fatal(err)
 	}
 	for by, want := range map[*meeting.Actor]map[string]any{
@@ -120,13 +122,13 @@ func TestCustomFields_hidden(t *testing.T) {
 // TestCustomFields_fixed: a name keeps its meaning.
 func TestCustomFields_fixed(t *testing.T) {
 	w := newWorld(t)
-	c := w.field(t, CustomFieldFields{Name: new("project"), Label: new("Project")})
-	_, err := w.UpdateCustomField(t.Context(), w.root, c.ID, nil, CustomFieldFields{Name: new("x"), Kind: new(meeting.FieldNumber), Audience: new(meeting.AudienceOrganizer), InMails: new(true)})
+	c := w.field(t, places.CustomFieldFields{Name: new("project"), Label: new("Project")})
+	_, err := w.places.UpdateCustomField(t.Context(), w.root, c.ID, nil, places.CustomFieldFields{Name: new("x"), Kind: new(meeting.FieldNumber), Audience: new(meeting.AudienceOrganizer), InMails: new(true)})
 	want := []string{"name fixed", "kind fixed", "audience fixed"}
 	if got := faultCodes(err); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if _, err := w.CreateCustomField(t.Context(), w.ann, CustomFieldFields{Name: new("y"), Label: new("Y")}); err != meeting.ErrForbidden {
+	if _, err := w.places.CreateCustomField(t.Context(), w.ann, places.CustomFieldFields{Name: new("y"), Label: new("Y")}); err != meeting.ErrForbidden {
 		t.Errorf("a member: %v", err)
 	}
 }

@@ -1,9 +1,10 @@
-package booking
+package booking_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -14,9 +15,16 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/approval"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/door"
 	"punctual/meeting/photo"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
+	"punctual/meeting/waitlist"
+	"punctual/meeting/zones"
 )
 
 // fakeStore keeps sites, rooms and meetings in memory, one transaction at a time. It refuses
@@ -249,11 +257,11 @@ func (s *fakeStore) UpdateMeetings(ctx context.Context, ids []meeting.ID, fn fun
 		_, notified, err := s.UpdateMeeting(ctx, id, func(m *meeting.Meeting) error {
 			changed, err := fn(m)
 			if err == nil && !changed {
-				err = errUnchanged
+				err = booking.ErrUnchanged
 			}
 			return err
 		})
-		if err != nil && !errors.Is(err, errUnchanged) && !errors.Is(err, meeting.ErrNotFound) {
+		if err != nil && !errors.Is(err, booking.ErrUnchanged) && !errors.Is(err, meeting.ErrNotFound) {
 			return nil, err
 		}
 		notices = append(notices, notified...)
@@ -351,9 +359,6 @@ func (s *fakeStore) End(context.Context, []meeting.Ref, time.Time) ([]meeting.Ou
 func (s *fakeStore) Remind(context.Context, []meeting.ReminderRef, time.Time, func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Outcome, []meeting.Notice, error) {
 	return nil, nil, nil
 }
-func (s *fakeStore) FollowReminders(context.Context, []meeting.Reminder, time.Time, meeting.ID, int) (int, meeting.ID, error) {
-	return 0, 0, nil
-}
 
 type fakeDirectory []meeting.Person
 
@@ -396,14 +401,34 @@ func (q fakeQueue) Forget(_ context.Context, ids ...string) {
 	}
 }
 
+// anyDirectory is a directory that a test may replace.
+type anyDirectory struct{ booking.Directory }
+
+// Write is the log of the services.
+func (w *world) Write(p []byte) (int, error) {
+	if w.log == nil {
+		return len(p), nil
+	}
+	return w.log.Write(p)
+}
+
 // world is an installation with two people of each role and two rooms, at noon.
 type world struct {
-	*Service
-	store    *fakeStore
-	queue    fakeQueue
-	settings meeting.Settings
-	at       time.Time
-	away     []meeting.Absence
+	*booking.Service
+	approval *approval.Service
+	series   *series.Service
+	waitlist *waitlist.Service
+	door     *door.Service
+	zones    *zones.Service
+	places   *places.Service
+
+	store     *fakeStore
+	directory *anyDirectory
+	queue     fakeQueue
+	log       io.Writer // discards unless set
+	settings  meeting.Settings
+	at        time.Time
+	away      []meeting.Absence
 
 	ann, bob    meeting.Actor // members
 	mona, max   meeting.Actor // managers; mona approves the board room
@@ -432,15 +457,20 @@ func newWorld(t *testing.T) *world {
 		people = append(people, meeting.Person{UserID: a.ID, Email: a.Email, Name: a.Name, Phone: fmt.Sprintf("+49300000%d", a.ID), Role: a.Role})
 	}
 	w.store.last = 100
-	w.Service = NewService(w.store, absentDirectory{people, &w.away}, w.queue, func() meeting.Settings { return w.settings }, func() time.Time { return w.at }, slog.New(slog.DiscardHandler))
-	w.desk = w.room(t, RoomFields{Name: new("Desk")})
-	w.board = w.room(t, RoomFields{Name: new("Board"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	w.directory = &anyDirectory{absentDirectory{people, &w.away}}
+	w.Service = booking.NewService(w.store, w.directory, w.queue, func() meeting.Settings { return w.settings }, func() time.Time { return w.at }, slog.New(slog.NewTextHandler(w, nil)))
+	w.approval, w.series = approval.NewService(w.Service, w.store), series.NewService(w.Service, w.store)
+	w.waitlist = waitlist.NewService(w.Service, w.store, w.directory, w.queue)
+	w.door, w.zones = door.NewService(w.Service, w.store), zones.NewService(w.Service, w.store, w.series, w.queue)
+	w.places = places.NewService(w.Service, w.store, w.directory, w.queue)
+	w.desk = w.room(t, places.RoomFields{Name: new("Desk")})
+	w.board = w.room(t, places.RoomFields{Name: new("Board"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 	return w
 }
 
-func (w *world) room(t *testing.T, f RoomFields) *meeting.Room {
+func (w *world) room(t *testing.T, f places.RoomFields) *meeting.Room {
 	t.Helper()
-	r, err := w.CreateRoom(t.Context(), w.root, f)
+	r, err := w.places.CreateRoom(t.Context(), w.root, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,15 +478,15 @@ func (w *world) room(t *testing.T, f RoomFields) *meeting.Room {
 }
 
 // fields of an hour's meeting that begins some time from now.
-func (w *world) fields(in time.Duration, rooms ...*meeting.Room) Fields {
-	return Fields{
+func (w *world) fields(in time.Duration, rooms ...*meeting.Room) booking.Fields {
+	return booking.Fields{
 		Title: new("Review"), RoomIDs: new(meeting.RoomIDs(rooms)),
 		Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour))),
 		Attendees: &[]meeting.Person{{Email: "BOB@example.org"}, {Email: "guest@example.net", Name: "Guest"}},
 	}
 }
 
-func (w *world) book(t *testing.T, by meeting.Actor, f Fields) *meeting.Meeting {
+func (w *world) book(t *testing.T, by meeting.Actor, f booking.Fields) *meeting.Meeting {
 	t.Helper()
 	m, err := w.Book(t.Context(), by, f)
 	if err != nil {

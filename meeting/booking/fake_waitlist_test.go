@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // fakeWaits keeps the waiting list; what an offer holds is not refused to others.
@@ -77,11 +78,11 @@ func (s *fakeStore) UpdateWaits(ctx context.Context, ids []int64, fn func(*meeti
 		_, _, ns, err := s.UpdateWait(ctx, id, func(w *meeting.Wait) (*meeting.Meeting, error) {
 			m, changed, err := fn(w)
 			if err == nil && !changed {
-				err = errUnchanged
+				err = booking.ErrUnchanged
 			}
 			return m, err
 		})
-		if err != nil && !errors.Is(err, errUnchanged) && !errors.Is(err, meeting.ErrNotFound) {
+		if err != nil && !errors.Is(err, booking.ErrUnchanged) && !errors.Is(err, meeting.ErrNotFound) {
 			return nil, err
 		}
 		notices = append(notices, ns...)

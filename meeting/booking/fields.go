@@ -49,8 +49,8 @@ type Fields struct {
 
 	Faults []meeting.Fault // found while decoding; reported together with the others
 
-	kept    []meeting.FieldValue // values of custom fields that were checked before
-	preview bool                 // nothing is saved and nobody is notified, so people are not looked up
+	Kept    []meeting.FieldValue // values of custom fields that were checked before
+	Preview bool                 // nothing is saved and nobody is notified, so people are not looked up
 }
 
 // roomIDs returns the rooms that the meeting will have: the requested ones, or its current ones.
@@ -65,21 +65,31 @@ func (f *Fields) roomIDs(base *meeting.Meeting) []int64 {
 	}
 }
 
-// known holds what the fields refer to, looked up in advance.
-type known struct {
-	rooms     []*meeting.Room           // of those ids that exist
-	people    map[string]meeting.Person // users by lower-case email
-	timezone  string                    // of the installation
-	reminders []meeting.Reminder        // of the installation
-	kind      *meeting.Type             // that the meeting will have; nil: none, or an unknown one
-	custom    []*meeting.CustomField    // all, in the order in which they are shown
+// Known holds what the fields refer to, looked up in advance.
+type Known struct {
+	Rooms     []*meeting.Room           // of those ids that exist
+	People    map[string]meeting.Person // users by lower-case email
+	Timezone  string                    // of the installation
+	Reminders []meeting.Reminder        // of the installation
+	Type      *meeting.Type             // that the meeting will have; nil: none, or an unknown one
+	Custom    []*meeting.CustomField    // all, in the order in which they are shown
 	organizer meeting.Person            // that the fields name; without UserID: nobody, or an unknown user
 
-	starts map[int64]time.Time // local starts of the meetings of a series, by original start
+	Starts map[int64]time.Time // local starts of the meetings of a series, by original start
 }
 
-// terms applies the fields to base, nil for a new meeting, and returns all their faults.
-func (f *Fields) terms(base *meeting.Meeting, k known) (meeting.Terms, error) {
+// Preparation holds what a change of one meeting may refer to.
+type Preparation struct {
+	Known Known
+	Rooms []*meeting.Room // of the decision, otherwise of the meeting; unknown ones are left out
+	Plan  meeting.ApprovalPlan
+	At    time.Time
+
+	overQuota []meeting.Fault // by the new time or rooms, set if other rules are violated or overridden
+}
+
+// Terms applies the fields to base, nil for a new meeting, and returns all their faults.
+func (f *Fields) Terms(base *meeting.Meeting, k Known) (meeting.Terms, error) {
 	t := meeting.Terms{Placed: f.Start != nil || f.End != nil || f.RoomIDs != nil}
 	var found fault.List
 	if base != nil {
@@ -90,13 +100,13 @@ func (f *Fields) terms(base *meeting.Meeting, k known) (meeting.Terms, error) {
 		}
 	} else {
 		t.Visibility = meeting.Public
-		t.Reminders, t.DefaultReminders = k.reminders, true
+		t.Reminders, t.DefaultReminders = k.Reminders, true
 	}
 	f.texts(&t, base == nil, &found)
-	f.rooms(&t, base, k, &found)
+	f.ResolveRooms(&t, base, k, &found)
 	f.times(&t, base == nil, k, &found)
 	if f.Attendees != nil {
-		t.Attendees = f.attendees(base, k.people, &found)
+		t.Attendees = f.attendees(base, k.People, &found)
 		f.Import.Respond(t.Attendees)
 	}
 	t.Import = f.Import
@@ -141,7 +151,8 @@ func (f *Fields) override(found *fault.List) {
 	found.Text("override.reason", f.Override.Reason, MaxComment)
 }
 
-func (f *Fields) rooms(t *meeting.Terms, base *meeting.Meeting, k known, found *fault.List) {
+// ResolveRooms sets the requested rooms, if any, and reports those that do not exist.
+func (f *Fields) ResolveRooms(t *meeting.Terms, base *meeting.Meeting, k Known, found *fault.List) {
 	want := f.roomIDs(base)
 	switch {
 	case f.RoomIDs == nil && base == nil:
@@ -153,34 +164,34 @@ func (f *Fields) rooms(t *meeting.Terms, base *meeting.Meeting, k known, found *
 		return
 	}
 	for i, id := range want {
-		at := slices.IndexFunc(k.rooms, func(r *meeting.Room) bool { return r.ID == id })
+		at := slices.IndexFunc(k.Rooms, func(r *meeting.Room) bool { return r.ID == id })
 		switch location := fault.Index("room_ids", i); {
 		case at < 0:
 			found.Add(location, "unknown_room", "room %d does not exist", id)
 		case slices.Contains(want[:i], id):
 			found.Add(location, "duplicate", "must not contain room %d twice", id)
 		default:
-			t.Rooms = append(t.Rooms, k.rooms[at])
+			t.Rooms = append(t.Rooms, k.Rooms[at])
 		}
 	}
 }
 
-func (f *Fields) times(t *meeting.Terms, required bool, k known, found *fault.List) {
+func (f *Fields) times(t *meeting.Terms, required bool, k Known, found *fault.List) {
 	switch {
 	case f.Timezone != nil && *f.Timezone != "":
 		t.Timezone = *f.Timezone
 	case len(t.Rooms) > 0 && (required || f.Timezone != nil):
 		t.Timezone = t.Rooms[0].Zone
 	}
-	t.Timezone = cmp.Or(t.Timezone, k.timezone)
-	loc, err := zoneOf(f.Timezone, t.Timezone)
+	t.Timezone = cmp.Or(t.Timezone, k.Timezone)
+	loc, err := ZoneOf(f.Timezone, t.Timezone)
 	if err != nil {
 		found.Add("timezone", "unknown_timezone", "%v", err)
 		loc = time.UTC
 	}
 	start, end := clock.Moment{At: t.Slot.Start}, clock.Moment{At: t.Slot.End}
-	okStart := resolve(f.Start, &start, clock.Time.In, "start", required, loc, found)
-	okEnd := resolve(f.End, &end, clock.Time.EndIn, "end", required, loc, found)
+	okStart := ResolveTime(f.Start, &start, clock.Time.In, "start", required, loc, found)
+	okEnd := ResolveTime(f.End, &end, clock.Time.EndIn, "end", required, loc, found)
 	t.Slot, t.Given = clock.Slot{Start: start.At, End: end.At}, clock.Slot{Start: start.Wall, End: end.Wall}
 	switch {
 	case !okStart || !okEnd:
@@ -191,9 +202,9 @@ func (f *Fields) times(t *meeting.Terms, required bool, k known, found *fault.Li
 	}
 }
 
-// resolve sets m to the requested time in loc, if any, and reports whether m then holds a valid
+// ResolveTime sets m to the requested time in loc, if any, and reports whether m then holds a valid
 // one.
-func resolve(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
+func ResolveTime(t *clock.Time, m *clock.Moment, in func(clock.Time, *time.Location) (clock.Moment, error), location string, required bool, loc *time.Location, found *fault.List) bool {
 	if t == nil {
 		if required {
 			found.Add(location, "required", "is required")
@@ -287,10 +298,10 @@ func checkPerson(location string, p *meeting.Person, found *fault.List) {
 	}
 }
 
-func (f *Fields) reminders(t *meeting.Terms, k known, found *fault.List) {
+func (f *Fields) reminders(t *meeting.Terms, k Known, found *fault.List) {
 	switch {
 	case f.DefaultReminders:
-		t.Reminders, t.DefaultReminders = k.reminders, true
+		t.Reminders, t.DefaultReminders = k.Reminders, true
 	case f.Reminders != nil:
 		t.Reminders, t.DefaultReminders = *f.Reminders, false
 		checkReminders(found, "reminders", t.Reminders)
@@ -329,8 +340,8 @@ func checkChannels(found *fault.List, location string, cs []meeting.Channel) {
 	}
 }
 
-// zoneOf loads the zone for local times of a request: the requested one, or else the one in force.
-func zoneOf(named *string, inForce string) (*time.Location, error) {
+// ZoneOf loads the zone for local times of a request: the requested one, or else the one in force.
+func ZoneOf(named *string, inForce string) (*time.Location, error) {
 	if named != nil && *named != "" {
 		return fault.Zone(*named)
 	}

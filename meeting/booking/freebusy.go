@@ -29,7 +29,7 @@ func (s *Service) FreeBusy(ctx context.Context, by meeting.Actor, roomID int64, 
 		return nil, err
 	}
 	if span.Start.IsZero() {
-		span.Start = s.clock()
+		span.Start = s.Now()
 	}
 	if span.End.IsZero() {
 		span.End = span.Start.AddDate(0, 0, 7)
@@ -41,7 +41,7 @@ func (s *Service) FreeBusy(ctx context.Context, by meeting.Actor, roomID int64, 
 	if err != nil {
 		return nil, err
 	}
-	if ms, err = s.Views(ctx, by, ms, s.clock()); err != nil {
+	if ms, err = s.Views(ctx, by, ms, s.Now()); err != nil {
 		return nil, err
 	}
 	var busy []Busytime
@@ -71,7 +71,7 @@ func (s *Service) FreeBusy(ctx context.Context, by meeting.Actor, roomID int64, 
 // busyHeld returns when a room is held within the span for pending moves and for offers of the
 // waiting list; both show as pending.
 func (s *Service) busyHeld(ctx context.Context, by meeting.Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
-	held, err := s.store.HeldForChanges(ctx, roomID, span, s.clock())
+	held, err := s.store.HeldForChanges(ctx, roomID, span, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) busyHeld(ctx context.Context, by meeting.Actor, roomID int64, 
 	if want = slices.Compact(want); len(want) > 0 {
 		ms, err := s.store.MeetingsByID(ctx, want)
 		if err == nil {
-			ms, err = s.Views(ctx, by, ms, s.clock())
+			ms, err = s.Views(ctx, by, ms, s.Now())
 		}
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // What happened while a meeting was private stays hidden from those to whom it was "Busy".
@@ -15,18 +16,18 @@ func TestService_historyOfWhatWasPrivate(t *testing.T) {
 	f := w.fields(time.Hour, w.board)
 	f.Visibility = new(meeting.Private)
 	m := w.book(t, w.ann, f)
-	update := func(f Fields) {
+	update := func(f booking.Fields) {
 		t.Helper()
 		if _, err := w.Update(t.Context(), w.ann, m.ID, nil, f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	update(Fields{Title: new("Layoffs"), Attendees: &[]meeting.Person{}})
-	if _, err := w.Approve(t.Context(), w.mona, m.ID, nil, "if it must be"); err != nil {
+	update(booking.Fields{Title: new("Layoffs"), Attendees: &[]meeting.Person{}})
+	if _, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "if it must be"); err != nil {
 		t.Fatal(err)
 	}
-	update(Fields{Title: new("Open day"), Visibility: new(meeting.Public)})
-	update(Fields{Title: new("Open days")})
+	update(booking.Fields{Title: new("Open day"), Visibility: new(meeting.Public)})
+	update(booking.Fields{Title: new("Open days")})
 
 	fields := func(by meeting.Actor) (all [][]string) {
 		t.Helper()

@@ -29,23 +29,23 @@ func (s *Service) settling(ctx context.Context, act func() error) error {
 		if !ok || len(conflict.Conflicts) == 0 {
 			return err
 		}
-		if in := meeting.Unlapsed(conflict.Conflicts, s.clock()); len(in) > 0 {
+		if in := meeting.Unlapsed(conflict.Conflicts, s.Now()); len(in) > 0 {
 			return &meeting.ConflictError{Conflicts: in}
 		}
 		if try == settleTries {
 			return err
 		}
-		if err := s.settle(ctx, conflict.Conflicts); err != nil {
+		if err := s.Settle(ctx, conflict.Conflicts); err != nil {
 			return err
 		}
 	}
 }
 
-// settle does once what the timers of lapsed occupancies in these places would have done, with the
+// Settle does once what the timers of lapsed occupancies in these places would have done, with the
 // same history and notices.
-func (s *Service) settle(ctx context.Context, places []meeting.Occupancy, except ...meeting.ID) error {
-	ctx = meeting.WithClient(ctx, "") // the caller did not cause this
-	ids, waits, err := s.store.Lapsed(ctx, places, s.clock())
+func (s *Service) Settle(ctx context.Context, places []meeting.Occupancy, except ...meeting.ID) error {
+	ctx = meeting.WithoutCaller(ctx)
+	ids, waits, err := s.store.Lapsed(ctx, places, s.Now())
 	if err != nil {
 		return fmt.Errorf("look up what has lapsed: %w", err)
 	}
@@ -75,7 +75,8 @@ func (s *Service) settle(ctx context.Context, places []meeting.Occupancy, except
 
 // settleMeetings ends overdue requests of the meetings, or else their overdue check-ins.
 func (s *Service) settleMeetings(ctx context.Context, ms []*meeting.Meeting) error {
-	at := s.clock()
+	ctx = meeting.WithoutCaller(ctx)
+	at := s.Now()
 	var expired, missed []meeting.Ref
 	for _, m := range ms {
 		switch {
@@ -98,14 +99,14 @@ func (s *Service) settleMeetings(ctx context.Context, ms []*meeting.Meeting) err
 	return nil
 }
 
-// settled reads a meeting that will be changed. It first ends an overdue request, unless that ends
+// Settled reads a meeting that will be changed. It first ends an overdue request, unless that ends
 // the meeting. read is the version that readers have seen; its content looked the same.
-func (s *Service) settled(ctx context.Context, id meeting.ID) (m *meeting.Meeting, read int64, err error) {
+func (s *Service) Settled(ctx context.Context, id meeting.ID) (m *meeting.Meeting, read int64, err error) {
 	if m, err = s.store.Meeting(ctx, id); err != nil {
 		return nil, 0, err
 	}
 	read = m.Version
-	if at := s.clock(); m.RequestExpired(at) && !m.EffectiveStatus(at).Over() {
+	if at := s.Now(); m.RequestExpired(at) && !m.EffectiveStatus(at).Over() {
 		if err = s.settleMeetings(ctx, []*meeting.Meeting{m}); err == nil {
 			m, err = s.store.Meeting(ctx, id)
 		}
@@ -113,10 +114,10 @@ func (s *Service) settled(ctx context.Context, id meeting.ID) (m *meeting.Meetin
 	return m, read, err
 }
 
-// settleSeries ends overdue requests of a series that will be changed. It returns the ifMatch to
+// SettleSeries ends overdue requests of a series that will be changed. It returns the ifMatch to
 // use then: readers saw the same content under the version before.
-func (s *Service) settleSeries(ctx context.Context, id int64, ifMatch *int64) (*int64, error) {
-	at := s.clock()
+func (s *Service) SettleSeries(ctx context.Context, id int64, ifMatch *int64) (*int64, error) {
+	at := s.Now()
 	ms, err := s.store.SeriesMeetings(ctx, id)
 	if err != nil {
 		return nil, err

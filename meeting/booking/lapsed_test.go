@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -8,12 +8,13 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 )
 
 // A room that became free without anybody's doing is booked although the timer is late. What the
 // timer would have recorded is recorded first, and once.
 func TestService_booksWhatHasLapsed(t *testing.T) {
-	lounge := RoomFields{Name: new("Lounge"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)}
+	lounge := places.RoomFields{Name: new("Lounge"), CheckInRequired: new(true), CheckInGrace: new(10 * time.Minute)}
 	tests := []struct {
 		name     string
 		prepare  func(*world) *meeting.Room
@@ -78,7 +79,7 @@ func TestService_changesWhatATimeOutApproved(t *testing.T) {
 
 	m = w.book(t, w.ann, w.fields(48*time.Hour, w.board))
 	w.at = m.Approval.Deadline
-	_, err = w.Reject(t.Context(), w.mona, m.ID, nil, "")
+	_, err = w.approval.Reject(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, meeting.Confirmed)
 }
 
@@ -88,12 +89,12 @@ func TestService_seriesAfterATimeOut(t *testing.T) {
 	w.settings.ApprovalTimeout = time.Hour
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.board))
 	w.at = r.Meetings[0].Approval.Deadline
-	state, err := w.Series(t.Context(), w.ann, r.Series.ID)
+	state, err := w.series.Series(t.Context(), w.ann, r.Series.ID)
 	if err != nil || state.Counts[meeting.Rejected] != 3 || len(state.Absent) != 3 {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	first := r.Meetings[0].OriginalStart.Format(time.RFC3339)
-	m, err := w.AddDate(t.Context(), w.ann, r.Series.ID, &state.Version, new(clock.Parse(first)), "")
+	m, err := w.series.AddDate(t.Context(), w.ann, r.Series.ID, &state.Version, new(clock.Parse(first)), "")
 	if err != nil || m.Status != meeting.Pending {
 		t.Fatalf("%+v, %v", m, err)
 	}

@@ -1,10 +1,13 @@
-package booking
+package booking_test
 
 import (
 	"testing"
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/places"
+	"punctual/meeting/series"
 )
 
 // TestLastChange: members move and cancel until the last moment that the room or the installation
@@ -12,10 +15,10 @@ import (
 func TestLastChange(t *testing.T) {
 	w := newWorld(t)
 	w.settings.Limits.LastChange = time.Hour
-	if _, err := w.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, RoomFields{LastChange: new(2 * time.Hour)}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, places.RoomFields{LastChange: new(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	other := w.room(t, RoomFields{Name: new("Other")})
+	other := w.room(t, places.RoomFields{Name: new("Other")})
 	cancel := func(by meeting.Actor, m *meeting.Meeting) []string {
 		_, err := w.Cancel(t.Context(), by, m.ID, nil, "")
 		if err == nil {
@@ -32,7 +35,7 @@ func TestLastChange(t *testing.T) {
 	w.at = w.at.Add(150 * time.Minute)
 	_, err := w.Update(t.Context(), w.ann, m.ID, nil, w.moved(m, 24*time.Hour))
 	same(t, "a move", violations(t, err), late)
-	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Another")}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Another")}); err != nil {
 		t.Errorf("a title: %v", err)
 	}
 	seen, err := w.Meeting(t.Context(), w.ann, m.ID)
@@ -46,9 +49,9 @@ func TestLastChange(t *testing.T) {
 }
 
 // moved are the fields that move a meeting.
-func (w *world) moved(m *meeting.Meeting, by time.Duration) Fields {
+func (w *world) moved(m *meeting.Meeting, by time.Duration) booking.Fields {
 	f := w.fields(m.Slot.Start.Sub(w.at)+by, w.desk)
-	return Fields{Start: f.Start, End: f.End}
+	return booking.Fields{Start: f.Start, End: f.End}
 }
 
 // TestLastChange_series: a series is not cancelled for a member while a date is about to begin; the
@@ -56,14 +59,14 @@ func (w *world) moved(m *meeting.Meeting, by time.Duration) Fields {
 func TestLastChange_series(t *testing.T) {
 	w := newWorld(t)
 	w.settings.Limits.LastChange = 2 * time.Hour
-	f := SeriesFields{Fields: w.fields(time.Hour, w.desk), Rule: new("FREQ=DAILY;COUNT=3")}
-	r, err := w.BookSeries(t.Context(), w.ann, f)
+	f := series.Fields{Fields: w.fields(time.Hour, w.desk), Rule: new("FREQ=DAILY;COUNT=3")}
+	r, err := w.series.Book(t.Context(), w.ann, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, meeting.ScopeAll, nil, "")
+	_, err = w.series.Cancel(t.Context(), w.ann, r.Series.ID, nil, meeting.ScopeAll, nil, "")
 	same(t, "all dates", violations(t, err), []string{"last_change"})
-	if _, err := w.CancelSeries(t.Context(), w.root, r.Series.ID, nil, meeting.ScopeAll, nil, ""); err != nil {
+	if _, err := w.series.Cancel(t.Context(), w.root, r.Series.ID, nil, meeting.ScopeAll, nil, ""); err != nil {
 		t.Errorf("an admin: %v", err)
 	}
 }

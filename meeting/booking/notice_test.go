@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/series"
 )
 
 // What a meeting becomes is not for those who are taken off it.
@@ -13,7 +15,7 @@ func TestService_theRemovedLearnNothingNew(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	w.store.notices = nil
-	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Layoffs"), Attendees: &[]meeting.Person{{Email: "guest@example.net"}}}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Layoffs"), Attendees: &[]meeting.Person{{Email: "guest@example.net"}}}); err != nil {
 		t.Fatal(err)
 	}
 	notified := 0
@@ -50,15 +52,15 @@ func TestService_calendarMails(t *testing.T) {
 		f := w.fields(time.Hour, w.desk)
 		m, err := w.Book(t.Context(), by, f)
 		note("booked", err)
-		_, err = w.Update(t.Context(), by, m.ID, nil, Fields{Title: new("Other")})
+		_, err = w.Update(t.Context(), by, m.ID, nil, booking.Fields{Title: new("Other")})
 		note("changed", err)
 		_, err = w.Respond(t.Context(), w.bob, m.ID, nil, meeting.Accepted, "")
 		note("accepted", err)
 		_, err = w.Cancel(t.Context(), by, m.ID, nil, "")
 		note("cancelled", err)
-		made, err := w.BookSeries(t.Context(), by, SeriesFields{Fields: f, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
+		made, err := w.series.Book(t.Context(), by, series.Fields{Fields: f, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
 		note("series", err)
-		_, err = w.CancelSeries(t.Context(), by, made.Series.ID, nil, meeting.ScopeAll, nil, "")
+		_, err = w.series.Cancel(t.Context(), by, made.Series.ID, nil, meeting.ScopeAll, nil, "")
 		note("series", err)
 		want := ""
 		if wanted {

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 )
 
 // Buffers that have grown do not reach from what is booked over its neighbours.
 func TestService_buffersThatGrow(t *testing.T) {
 	w := newWorld(t)
 	hour := func(n int) string { return w.at.Add(time.Duration(n) * time.Hour).Format(time.RFC3339) }
-	lab := w.room(t, RoomFields{Name: new("Lab"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 	book := func(from, to int) *meeting.Meeting {
 		t.Helper()
 		f := w.fields(time.Hour, lab)
@@ -24,22 +26,22 @@ func TestService_buffersThatGrow(t *testing.T) {
 	m := book(10, 12)
 	book(12, 13)
 	book(15, 16)
-	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute), BufferAfter: new(20 * time.Minute)}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, lab.ID, nil, places.RoomFields{BufferBefore: new(20 * time.Minute), BufferAfter: new(20 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.At(w.at.Add(12*time.Hour - 10*time.Minute)))}); err != nil {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, booking.Fields{End: new(clock.At(w.at.Add(12*time.Hour - 10*time.Minute)))}); err != nil {
 		t.Errorf("a little shorter: %v", err)
 	}
 	same(t, "it holds", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(12 * time.Hour)})
 	var conflict *meeting.ConflictError
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.Parse(hour(12)))}); !errors.As(err, &conflict) {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, booking.Fields{End: new(clock.Parse(hour(12)))}); !errors.As(err, &conflict) {
 		t.Errorf("longer again, over the buffer: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{End: new(clock.Parse(hour(11)))}); err != nil {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, booking.Fields{End: new(clock.Parse(hour(11)))}); err != nil {
 		t.Errorf("an hour shorter: %v", err)
 	}
 	same(t, "and the new buffer", w.store.meetings[m.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(10 * time.Hour), End: w.at.Add(11*time.Hour + 20*time.Minute)})
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{Start: new(clock.At(w.at.Add(10*time.Hour + 10*time.Minute)))}); !errors.As(err, &conflict) {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, booking.Fields{Start: new(clock.At(w.at.Add(10*time.Hour + 10*time.Minute)))}); !errors.As(err, &conflict) {
 		t.Errorf("another start has the new buffer: %v", err)
 	}
 
@@ -49,20 +51,20 @@ func TestService_buffersThatGrow(t *testing.T) {
 	if _, err := w.Book(t.Context(), w.ann, f); !errors.As(err, &conflict) {
 		t.Errorf("a new one next to another: %v", err)
 	}
-	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(time.Duration(0)), BufferAfter: new(time.Duration(0))}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, lab.ID, nil, places.RoomFields{BufferBefore: new(time.Duration(0)), BufferAfter: new(time.Duration(0))}); err != nil {
 		t.Fatal(err)
 	}
 	theirs := w.book(t, w.ann, f)
-	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.UpdateRoom(t.Context(), w.root, lab.ID, nil, RoomFields{BufferBefore: new(20 * time.Minute)}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, lab.ID, nil, places.RoomFields{BufferBefore: new(20 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, theirs.ID, nil, Fields{End: new(clock.Parse(hour(17)))}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, theirs.ID, nil, booking.Fields{End: new(clock.Parse(hour(17)))}); err != nil {
 		t.Fatalf("asked to end sooner: %v", err)
 	}
-	if _, err := w.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, theirs.ID, nil, ""); err != nil {
 		t.Errorf("agreed to that: %v", err)
 	}
 	same(t, "in the end", w.store.meetings[theirs.ID].Occupied[0].Slot, clock.Slot{Start: w.at.Add(16 * time.Hour), End: w.at.Add(17 * time.Hour)})
@@ -80,11 +82,11 @@ func TestService_requestForWhatIsTaken(t *testing.T) {
 		t.Errorf("a new request: %v", err)
 	}
 	other := w.book(t, w.ann, w.fields(48*time.Hour, w.board))
-	_, err := w.Update(t.Context(), w.ann, other.ID, nil, Fields{Start: new(clock.At(w.at.Add(24 * time.Hour))), End: new(clock.At(w.at.Add(25 * time.Hour)))})
+	_, err := w.Update(t.Context(), w.ann, other.ID, nil, booking.Fields{Start: new(clock.At(w.at.Add(24 * time.Hour))), End: new(clock.At(w.at.Add(25 * time.Hour)))})
 	if !errors.As(err, &conflict) {
 		t.Errorf("a request that moves there: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.bob, free.ID, nil, Fields{Title: new("Still waiting")}); err != nil {
+	if _, err := w.Update(t.Context(), w.bob, free.ID, nil, booking.Fields{Title: new("Still waiting")}); err != nil {
 		t.Errorf("a new title takes nothing: %v", err)
 	}
 }

@@ -14,8 +14,8 @@ type OrganizerRef struct {
 	Email  string
 }
 
-// location is the field that names the user.
-func (o OrganizerRef) location() string {
+// Location is the field that names the user.
+func (o OrganizerRef) Location() string {
 	if o.Email != "" {
 		return "organizer_email"
 	}
@@ -49,32 +49,27 @@ func (s *Service) lookUpOrganizer(ctx context.Context, f *Fields) (meeting.Perso
 }
 
 // organizer sets for whom the meeting is: the user that the fields name, or else the booker.
-func (f *Fields) organizer(t *meeting.Terms, k known, found *fault.List) {
+func (f *Fields) organizer(t *meeting.Terms, k Known, found *fault.List) {
 	switch {
 	case f.Organizer == nil:
 	case k.organizer.UserID == 0:
-		found.Add(f.Organizer.location(), "unknown_user", "must be an active user")
+		found.Add(f.Organizer.Location(), "unknown_user", "must be an active user")
 	default:
 		t.Organizer = k.organizer
 	}
 }
 
-// authorizeOrganizer returns [ErrForbidden] if the fields name an organizer other than the present
+// AuthorizeOrganizer returns [meeting.ErrForbidden] if the fields name an organizer other than the present
 // one, and the actor may not book these rooms for somebody else.
-func (f *Fields) authorizeOrganizer(by meeting.Actor, present meeting.Person, k known, rooms []*meeting.Room) error {
+func (f *Fields) AuthorizeOrganizer(by meeting.Actor, present meeting.Person, k Known, rooms []*meeting.Room) error {
 	if f.Organizer == nil || k.organizer.UserID == present.UserID || by.MayBookFor(rooms) {
 		return nil
 	}
 	return meeting.ErrForbidden
 }
 
-// namesOnlyOrganizer reports whether the fields ask for another organizer and for nothing else.
-func (f *Fields) namesOnlyOrganizer() bool {
+// NamesOnlyOrganizer reports whether the fields ask for another organizer and for nothing else.
+func (f *Fields) NamesOnlyOrganizer() bool {
 	return f.Organizer != nil && f.Title == nil && f.Description == nil && f.RoomIDs == nil && f.Start == nil && f.End == nil &&
 		f.Timezone == nil && f.Attendees == nil && f.Reminders == nil && !f.DefaultReminders && f.Visibility == nil && f.TypeID == nil && f.Custom == nil && f.Override == nil
-}
-
-// namesOnlyOrganizer is [Fields.namesOnlyOrganizer] for a series.
-func (f *SeriesFields) namesOnlyOrganizer() bool {
-	return f.Fields.namesOnlyOrganizer() && f.Rule == nil && f.ExDates == nil && f.RDates == nil && len(f.Choices) == 0
 }

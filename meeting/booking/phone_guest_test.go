@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 )
 
 // Whoever has no e-mail address is invited by phone number, and texted what others are mailed.
@@ -25,15 +26,15 @@ func TestService_guestsWithAPhoneAlone(t *testing.T) {
 		t.Errorf("for others: %+v, %v", seen.Attendees, err)
 	}
 
-	inv := Invitation{MeetingID: m.ID, Email: "+491701234567"}
+	inv := booking.Invitation{MeetingID: m.ID, Email: "+491701234567"}
 	if err := w.RespondByLink(t.Context(), inv, meeting.Accepted, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.RespondByLink(t.Context(), Invitation{MeetingID: m.ID, Email: "+491701234569"}, meeting.Accepted, ""); err != meeting.ErrForbidden {
+	if err := w.RespondByLink(t.Context(), booking.Invitation{MeetingID: m.ID, Email: "+491701234569"}, meeting.Accepted, ""); err != meeting.ErrForbidden {
 		t.Errorf("another number: %v", err)
 	}
 	people := slices.Clone(*f.Attendees)
-	m, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Moved"), Attendees: new(people[:1])})
+	m, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Moved"), Attendees: new(people[:1])})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,16 +27,16 @@ var ErrSeenOutdated = errors.New("has changed since it was shown")
 
 // respond is [Service.Respond] for a schedule version of the meeting; 0: any.
 func (s *Service) respond(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, seen int64, r meeting.Response, comment string) (*meeting.Meeting, error) {
-	return s.change(ctx, by, id, nil, func(m *meeting.Meeting, c changing) error {
+	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
 		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
 			return err
 		}
 		if seen != 0 && seen != m.ScheduleVersion {
 			return ErrSeenOutdated
 		}
-		changed, err := m.Respond(r, comment, by, c.at)
+		changed, err := m.Respond(r, comment, by, c.At)
 		if err == nil && !changed {
-			return errUnchanged
+			return ErrUnchanged
 		}
 		return err
 	})
@@ -48,14 +48,14 @@ func checkAnswer(r meeting.Response, comment *string) error {
 	if !r.Answers() && r != meeting.NeedsAction {
 		found.Add("response", "unknown_value", "must be accepted, declined, tentative or needs_action (which withdraws a response)")
 	}
-	if err, ok := errors.AsType[*meeting.InvalidError](checkComment("comment", comment)); ok {
+	if err, ok := errors.AsType[*meeting.InvalidError](CheckComment("comment", comment)); ok {
 		found = append(found, err.Faults...)
 	}
 	return found.Err()
 }
 
 // RespondSeries responds, in one transaction, to all current and future dates of a series that the
-// actor is invited to. If the actor was invited to past dates only, it returns a [*StateError].
+// actor is invited to. If the actor was invited to past dates only, it returns a [*meeting.StateError].
 func (s *Service) RespondSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, r meeting.Response, comment string) (*SeriesResult, error) {
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Service) RespondDates(ctx context.Context, by meeting.Actor, id int64, 
 // respondSeries is [Service.RespondDates] for a sequence of the series; 0: any.
 func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, seen int64, except func(*meeting.Meeting) bool, r meeting.Response, comment string) (*SeriesResult, error) {
 	var unchanged *SeriesResult
-	res, err := s.carryOut(ctx, by, func() (*meeting.SeriesChange, error) {
+	res, err := s.PlanAndSave(ctx, by, func() (*meeting.SeriesChange, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 		if err != nil {
 			return nil, err
 		}
-		if err := s.seesSeries(ctx, by, series, ms); err != nil {
+		if err := s.SeesSeries(ctx, by, series, ms); err != nil {
 			return nil, err
 		}
 		if err := fault.CheckVersion(ifMatch, series.Version); err != nil {
@@ -92,7 +92,7 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 		if seen != 0 && seen != series.Sequence {
 			return nil, ErrSeenOutdated
 		}
-		at := s.clock()
+		at := s.Now()
 		invited, err := answerable(ms, by, at)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 		}
 		if len(change.Update) == 0 {
 			unchanged = &SeriesResult{Series: series, Meetings: invited, Saved: true}
-			return nil, errUnchanged
+			return nil, ErrUnchanged
 		}
 		switch {
 		case len(declined) == 1:
@@ -130,8 +130,8 @@ func (s *Service) respondSeries(ctx context.Context, by meeting.Actor, id int64,
 		}
 		return change, nil
 	})
-	if errors.Is(err, errUnchanged) {
-		return s.showSeriesResult(ctx, by, unchanged)
+	if errors.Is(err, ErrUnchanged) {
+		return s.ShowSeriesResult(ctx, by, unchanged)
 	}
 	return res, err
 }
@@ -182,10 +182,10 @@ type Invited struct {
 }
 
 // FollowInvitation returns the content of the page behind a response link and changes nothing. It
-// returns [ErrForbidden] if the person is not (or no longer) invited, and [ErrNotFound] if the user
+// returns [meeting.ErrForbidden] if the person is not (or no longer) invited, and [meeting.ErrNotFound] if the user
 // was disabled.
 func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invited, error) {
-	at, by := s.clock(), inv.actor()
+	at, by := s.Now(), inv.actor()
 	var ms []*meeting.Meeting
 	if inv.SeriesID != 0 {
 		var err error
@@ -262,7 +262,7 @@ func (i Invitation) answersSeries(m *meeting.Meeting) bool {
 }
 
 // RespondByLink responds as the person that the invitation was sent to. It changes nothing and
-// returns a [*StateError] if the meeting is over, or [ErrSeenOutdated] if it has changed since the
+// returns a [*meeting.StateError] if the meeting is over, or [ErrSeenOutdated] if it has changed since the
 // reader saw it.
 func (s *Service) RespondByLink(ctx context.Context, inv Invitation, r meeting.Response, comment string) error {
 	i, err := s.FollowInvitation(ctx, inv)

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 )
 
@@ -14,11 +15,11 @@ func TestFollowInvitation_ofADisabledUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	bob, guest := Invitation{MeetingID: m.ID, Email: w.bob.Email}, Invitation{MeetingID: m.ID, Email: "guest@example.net"}
+	bob, guest := booking.Invitation{MeetingID: m.ID, Email: w.bob.Email}, booking.Invitation{MeetingID: m.ID, Email: "guest@example.net"}
 	if _, err := w.FollowInvitation(t.Context(), bob); err != nil {
 		t.Fatal(err)
 	}
-	w.directory = absentDirectory{fakeDirectory{{UserID: w.ann.ID, Email: w.ann.Email}}, &w.away}
+	w.directory.Directory = absentDirectory{fakeDirectory{{UserID: w.ann.ID, Email: w.ann.Email}}, &w.away}
 	if _, err := w.FollowInvitation(t.Context(), bob); !errors.Is(err, meeting.ErrNotFound) {
 		t.Errorf("what it leads to: %v", err)
 	}
@@ -35,15 +36,15 @@ func TestFollowInvitation_ofADisabledUser(t *testing.T) {
 func TestRespondByLink_toWhatWasSeen(t *testing.T) {
 	later := func(w *world, id meeting.ID) {
 		m := w.store.meetings[id]
-		if _, err := w.Update(t.Context(), w.ann, id, nil, Fields{Start: new(clock.At(m.Slot.Start.Add(time.Hour))), End: new(clock.At(m.Slot.End.Add(time.Hour)))}); err != nil {
+		if _, err := w.Update(t.Context(), w.ann, id, nil, booking.Fields{Start: new(clock.At(m.Slot.Start.Add(time.Hour))), End: new(clock.At(m.Slot.End.Add(time.Hour)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	answer := func(w *world, id meeting.ID) meeting.Response { return w.store.meetings[id].Attendees[1].Response }
-	stale := func(w *world, inv Invitation, id meeting.ID) {
+	stale := func(w *world, inv booking.Invitation, id meeting.ID) {
 		t.Helper()
 		for range 2 {
-			if err := w.RespondByLink(t.Context(), inv, meeting.Accepted, ""); !errors.Is(err, ErrSeenOutdated) || answer(w, id) != meeting.NeedsAction {
+			if err := w.RespondByLink(t.Context(), inv, meeting.Accepted, ""); !errors.Is(err, booking.ErrSeenOutdated) || answer(w, id) != meeting.NeedsAction {
 				t.Errorf("%v, answer %s", err, answer(w, id))
 			}
 		}
@@ -58,7 +59,7 @@ func TestRespondByLink_toWhatWasSeen(t *testing.T) {
 	}
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
-	inv := Invitation{MeetingID: m.ID, Email: "guest@example.net", Seen: w.store.meetings[m.ID].ScheduleVersion}
+	inv := booking.Invitation{MeetingID: m.ID, Email: "guest@example.net", Seen: w.store.meetings[m.ID].ScheduleVersion}
 	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
 		t.Fatalf("%+v, %v", seen, err)
 	}
@@ -67,11 +68,11 @@ func TestRespondByLink_toWhatWasSeen(t *testing.T) {
 
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk))
 	first := r.Meetings[0].ID
-	inv = Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "guest@example.net", Seen: w.store.series[r.Series.ID].Sequence}
+	inv = booking.Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "guest@example.net", Seen: w.store.series[r.Series.ID].Sequence}
 	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {
 		t.Fatalf("%+v, %v", seen, err)
 	}
-	if err := w.RespondByLink(t.Context(), Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "bob@example.org"}, meeting.Accepted, ""); err != nil {
+	if err := w.RespondByLink(t.Context(), booking.Invitation{MeetingID: first, SeriesID: r.Series.ID, Email: "bob@example.org"}, meeting.Accepted, ""); err != nil {
 		t.Fatal(err)
 	}
 	if seen, err := w.FollowInvitation(t.Context(), inv); err != nil || seen.Seen != inv.Seen {

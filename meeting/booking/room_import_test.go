@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"punctual/meeting"
+	"punctual/meeting/places"
 )
 
 func TestImportRooms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	site, err := w.CreateSite(t.Context(), w.root, SiteFields{Name: new("Berlin")})
+	site, err := w.places.CreateSite(t.Context(), w.root, places.SiteFields{Name: new("Berlin")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestImportRooms(t *testing.T) {
 		dry         bool
 		exists, add int
 	}{{true, 0, 0}, {false, 0, 2}, {false, 2, 2}} {
-		rows, err := w.ImportRooms(t.Context(), w.root, csv, 0, tt.dry)
+		rows, err := w.places.ImportRooms(t.Context(), w.root, csv, 0, tt.dry)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestImportRooms(t *testing.T) {
 
 	// All or none, each fault with its line.
 	const faulty = "Curie,4\nMeitner,many\n,3\nNoether,1,2,3,Paris\ncurie,9\n"
-	_, err = w.ImportRooms(t.Context(), w.root, faulty, 0, false)
+	_, err = w.places.ImportRooms(t.Context(), w.root, faulty, 0, false)
 	invalid, ok := errors.AsType[*meeting.InvalidError](err)
 	if !ok {
 		t.Fatal(err)
@@ -65,14 +66,14 @@ func TestImportRooms(t *testing.T) {
 		fmt.Fprintf(&many, "Room %d\n", i)
 	}
 	for name, text := range map[string]string{"empty": " \n", "too many": many.String(), "an open quote": "\"Ada,8\n"} {
-		if _, err := w.ImportRooms(t.Context(), w.root, text, 0, true); err == nil {
+		if _, err := w.places.ImportRooms(t.Context(), w.root, text, 0, true); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := w.ImportRooms(t.Context(), w.ann, csv, 0, true); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.places.ImportRooms(t.Context(), w.ann, csv, 0, true); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a member: %v", err)
 	}
-	if _, err := w.ImportRooms(t.Context(), w.root, "Ada", 999, true); err == nil {
+	if _, err := w.places.ImportRooms(t.Context(), w.root, "Ada", 999, true); err == nil {
 		t.Error("an unknown site was accepted")
 	}
 }

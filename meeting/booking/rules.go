@@ -11,14 +11,14 @@ import (
 	"punctual/meeting"
 )
 
-// maxBuffer limits the buffers of a room.
-const maxBuffer = 24 * time.Hour
+// MaxBuffer limits the buffers of a room.
+const MaxBuffer = 24 * time.Hour
 
-// validate returns all violations of a new meeting.
-func (s *Service) validate(ctx context.Context, by meeting.Actor, t *meeting.Terms, o *meeting.Override, at time.Time) error {
-	violations := t.Violations(nil, by, s.conf().Limits, at)
+// Validate returns all violations of a new meeting.
+func (s *Service) Validate(ctx context.Context, by meeting.Actor, t *meeting.Terms, o *meeting.Override, at time.Time) error {
+	violations := t.Violations(nil, by, s.Settings().Limits, at)
 	if len(violations) > 0 || o != nil {
-		quotas, err := s.overQuota(ctx, cmp.Or(t.Organizer.UserID, by.ID), t, nil)
+		quotas, err := s.OverQuota(ctx, cmp.Or(t.Organizer.UserID, by.ID), t, nil)
 		if err != nil {
 			return err
 		}
@@ -27,10 +27,10 @@ func (s *Service) validate(ctx context.Context, by meeting.Actor, t *meeting.Ter
 	return t.Accept(violations, o)
 }
 
-// overQuota returns which quotas the terms currently exceed. It is called if other rules
+// OverQuota returns which quotas the terms currently exceed. It is called if other rules
 // are broken or overridden, so that all are reported at once. Otherwise the check on saving the
 // meeting is enough, and only that check is certain.
-func (s *Service) overQuota(ctx context.Context, userID int64, t *meeting.Terms, base *meeting.Meeting) ([]meeting.Fault, error) {
+func (s *Service) OverQuota(ctx context.Context, userID int64, t *meeting.Terms, base *meeting.Meeting) ([]meeting.Fault, error) {
 	if t.Type.Exempt() {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *meeting.Terms,
 	}
 	var found []meeting.Fault
 	for _, c := range meeting.QuotaClaims(userID, t.Rooms, t.Slot, base) {
-		others, err := s.store.Held(ctx, c, id, s.clock())
+		others, err := s.store.Held(ctx, c, id, s.Now())
 		if err != nil {
 			return nil, fmt.Errorf("look up quotas: %w", err)
 		}
@@ -53,27 +53,27 @@ func (s *Service) overQuota(ctx context.Context, userID int64, t *meeting.Terms,
 }
 
 // quotasOfChange is overQuota for a change. It runs before the meeting is locked.
-func (s *Service) quotasOfChange(ctx context.Context, by meeting.Actor, f *Fields, m *meeting.Meeting, k known, at time.Time) ([]meeting.Fault, error) {
-	t, err := f.terms(m, k)
+func (s *Service) quotasOfChange(ctx context.Context, by meeting.Actor, f *Fields, m *meeting.Meeting, k Known, at time.Time) ([]meeting.Fault, error) {
+	t, err := f.Terms(m, k)
 	if err != nil {
 		return nil, nil // reported with the meeting locked
 	}
-	if f.Override == nil && len(t.Violations(m, by, s.conf().Limits, at)) == 0 {
+	if f.Override == nil && len(t.Violations(m, by, s.Settings().Limits, at)) == 0 {
 		return nil, nil
 	}
-	return s.overQuota(ctx, t.OrganizerOf(m).UserID, &t, m.HeldBy(t.OrganizerOf(m)))
+	return s.OverQuota(ctx, t.OrganizerOf(m).UserID, &t, m.HeldBy(t.OrganizerOf(m)))
 }
 
 // PrepareRooms completes rooms that were just read with what policies need: their zones in force,
 // the limits per user, and the blackouts that end after an instant.
 func (s *Service) PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error {
-	return s.withBlackouts(ctx, s.zoned(rooms), after)
+	return s.AddBlackouts(ctx, s.Zoned(rooms), after)
 }
 
-// withBlackouts adds the blackouts that end after an instant. Rooms without any cost nothing.
+// AddBlackouts adds the blackouts that end after an instant. Rooms without any cost nothing.
 // Blackouts are read after the rooms, so a change in between makes the rooms' number outdated and
 // is noticed.
-func (s *Service) withBlackouts(ctx context.Context, rooms []*meeting.Room, at time.Time) error {
+func (s *Service) AddBlackouts(ctx context.Context, rooms []*meeting.Room, at time.Time) error {
 	var closed []int64
 	for _, r := range rooms {
 		if r.Closures > 0 {
@@ -97,16 +97,35 @@ func (s *Service) withBlackouts(ctx context.Context, rooms []*meeting.Room, at t
 	return nil
 }
 
-// zoned sets the installation's zone in rooms that have none, and whose site has none.
-func (s *Service) zoned(rooms []*meeting.Room) []*meeting.Room {
+// Zoned sets the installation's zone in rooms that have none, and whose site has none.
+func (s *Service) Zoned(rooms []*meeting.Room) []*meeting.Room {
 	for _, r := range rooms {
-		r.Zone = cmp.Or(r.Zone, s.conf().Timezone, "UTC")
-		if limits := s.conf().Limits.Person; !limits.None() {
-			r.Person = limits.At(s.clock())
+		r.Zone = cmp.Or(r.Zone, s.Settings().Timezone, "UTC")
+		if limits := s.Settings().Limits.Person; !limits.None() {
+			r.Person = limits.At(s.Now())
 		}
 		if _, err := fault.StoredZone(r.Zone); err != nil {
 			s.logUnknown(r.Zone)
 		}
 	}
 	return rooms
+}
+
+// ViolationNeedsApproval is the code of a booking at a door, or a change of a meeting in progress,
+// that would need approval first.
+const ViolationNeedsApproval = "needs_approval"
+
+// NeedsDecision returns the error for an action that would need approval first.
+func NeedsDecision(location string, rooms []*meeting.Room) error {
+	var found []meeting.Fault
+	for _, r := range meeting.LevelsOf(rooms).At(meeting.FirstLevel) {
+		found = append(found, meeting.Fault{
+			Location: location, Code: ViolationNeedsApproval, Message: r.Name + " is not given out at once: somebody has to agree",
+			Figures: meeting.Figures{RoomID: r.ID},
+		})
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return &meeting.PolicyError{Violations: found}
 }

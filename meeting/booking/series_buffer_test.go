@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
+	"punctual/meeting/series"
 )
 
 // Dates of a rule that only the buffers of their room keep apart from each other are refused as
@@ -15,9 +18,9 @@ func TestSeries_datesWithinTheirBuffers(t *testing.T) {
 	for _, hold := range []bool{true, false} {
 		w := newWorld(t)
 		w.settings.HoldPending = hold
-		room := w.room(t, RoomFields{Name: new("Lab"), BufferBefore: new(30 * time.Minute), BufferAfter: new(90 * time.Minute)})
-		asks := w.room(t, RoomFields{Name: new("Vault"), BufferAfter: new(2 * time.Hour), ApprovalRequired: new(true)})
-		daily := func(end string, rooms ...*meeting.Room) SeriesFields {
+		room := w.room(t, places.RoomFields{Name: new("Lab"), BufferBefore: new(30 * time.Minute), BufferAfter: new(90 * time.Minute)})
+		asks := w.room(t, places.RoomFields{Name: new("Vault"), BufferAfter: new(2 * time.Hour), ApprovalRequired: new(true)})
+		daily := func(end string, rooms ...*meeting.Room) series.Fields {
 			f := w.weekly("FREQ=DAILY;COUNT=4", rooms...)
 			f.End = new(clock.Parse(end))
 			return f
@@ -33,25 +36,25 @@ func TestSeries_datesWithinTheirBuffers(t *testing.T) {
 		}
 		for _, r := range []*meeting.Room{room, asks} {
 			long := daily("2027-02-12T09:00:00", r) // 23 h
-			_, err := w.PreviewSeries(t.Context(), w.ann, long)
+			_, err := w.series.Preview(t.Context(), w.ann, long)
 			refused("preview in "+r.Name, err)
-			_, err = w.BookSeries(t.Context(), w.ann, long)
+			_, err = w.series.Book(t.Context(), w.ann, long)
 			refused("series in "+r.Name, err)
 		}
-		_, err := w.BookSeries(t.Context(), w.ann, daily("2027-02-12T09:00:00", room))
+		_, err := w.series.Book(t.Context(), w.ann, daily("2027-02-12T09:00:00", room))
 		const want = "must leave at least 2h between two dates for the buffers of Lab; the dates of 2027-02-11T10:00:00 and 2027-02-12T10:00:00 are 1h apart"
 		if e, ok := errors.AsType[*meeting.InvalidError](err); !ok || e.Faults[0].Message != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 
 		s := w.bookSeries(t, w.ann, daily("2027-02-12T08:00:00", room)) // 22 h, just enough
-		later := SeriesFields{Fields: Fields{End: new(clock.Parse("2027-02-12T08:15:00"))}}
-		_, err = w.PreviewUpdate(t.Context(), w.ann, s.Series.ID, nil, later)
+		later := series.Fields{Fields: booking.Fields{End: new(clock.Parse("2027-02-12T08:15:00"))}}
+		_, err = w.series.PreviewUpdate(t.Context(), w.ann, s.Series.ID, nil, later)
 		refused("preview of a change", err)
-		_, err = w.UpdateSeries(t.Context(), w.ann, s.Series.ID, nil, later)
+		_, err = w.series.Update(t.Context(), w.ann, s.Series.ID, nil, later)
 		refused("change", err)
 
-		skip := daily("2027-02-12T09:00:00", w.room(t, RoomFields{Name: new("Shed"), BufferAfter: new(2 * time.Hour)}))
+		skip := daily("2027-02-12T09:00:00", w.room(t, places.RoomFields{Name: new("Shed"), BufferAfter: new(2 * time.Hour)}))
 		skip.OnConflict = meeting.SkipOnConflict
 		if r := w.bookSeries(t, w.ann, skip); len(r.Meetings) != 2 || len(r.Skipped) != 2 {
 			t.Errorf("skipping: %d dates saved, %d skipped", len(r.Meetings), len(r.Skipped))

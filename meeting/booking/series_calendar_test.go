@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"cmp"
@@ -13,8 +13,11 @@ import (
 	"pgregory.net/rapid"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // agenda is what a calendar program makes of the mails that somebody gets: entries by UID, of
@@ -229,7 +232,7 @@ func TestSeries_calendarsShowWhatIs(t *testing.T) {
 		for _, email := range []string{"guest@example.net", "bob@example.org", "extra@example.net"} {
 			s.readers = append(s.readers, newReader(email))
 		}
-		s.hall = w.room(t, RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
+		s.hall = w.room(t, places.RoomFields{Name: new("Hall"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.max.ID}})
 		w.nook(t)
 		s.make()
 		var done []string
@@ -251,10 +254,10 @@ func TestSeries_calendarsShowWhatIs(t *testing.T) {
 // nook is another room that is as good as the desk.
 func (w *world) nook(t *testing.T) {
 	t.Helper()
-	if _, err := w.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, RoomFields{Capacity: new(8)}); err != nil {
+	if _, err := w.places.UpdateRoom(t.Context(), w.root, w.desk.ID, nil, places.RoomFields{Capacity: new(8)}); err != nil {
 		t.Fatal(err)
 	}
-	w.room(t, RoomFields{Name: new("Nook"), Capacity: new(8)})
+	w.room(t, places.RoomFields{Name: new("Nook"), Capacity: new(8)})
 }
 
 // story is what somebody does with a series of theirs, and with those that are split off.
@@ -276,9 +279,9 @@ func (s *story) make() {
 		f.RoomIDs = &[]int64{s.board.ID}
 	}
 	if rapid.Bool().Draw(s.T, "chosen") { // so that two approvers decide
-		f.Choices = []Choice{{OriginalStart: f.Start, RoomIDs: []int64{s.hall.ID}}}
+		f.Choices = []series.Choice{{OriginalStart: f.Start, RoomIDs: []int64{s.hall.ID}}}
 	}
-	book := func() (*SeriesResult, error) { return s.BookSeries(s.T.Context(), s.ann, f) }
+	book := func() (*booking.SeriesResult, error) { return s.series.Book(s.T.Context(), s.ann, f) }
 	if rapid.Bool().Draw(s.T, "single") {
 		book = s.repeat
 	}
@@ -290,7 +293,7 @@ func (s *story) make() {
 }
 
 // repeat books a meeting, and makes it a series, perhaps with changes.
-func (s *story) repeat() (*SeriesResult, error) {
+func (s *story) repeat() (*booking.SeriesResult, error) {
 	ctx := s.T.Context()
 	f := s.weekly("", s.desk)
 	if rapid.Bool().Draw(s.T, "asked at first") {
@@ -301,7 +304,7 @@ func (s *story) repeat() (*SeriesResult, error) {
 		return nil, err
 	}
 	rule := rapid.SampledFrom([]string{"FREQ=WEEKLY;COUNT=4", "FREQ=DAILY;COUNT=3"}).Draw(s.T, "repeated")
-	r := SeriesFields{Rule: &rule, OnConflict: meeting.SkipOnConflict}
+	r := series.Fields{Rule: &rule, OnConflict: meeting.SkipOnConflict}
 	if rapid.Bool().Draw(s.T, "with others") {
 		r.Attendees = &[]meeting.Person{{Email: "extra@example.net"}, {Email: "guest@example.net"}}
 	}
@@ -311,7 +314,7 @@ func (s *story) repeat() (*SeriesResult, error) {
 	if rapid.Bool().Draw(s.T, "elsewhere") {
 		r.RoomIDs = &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID, s.hall.ID}).Draw(s.T, "where")}
 	}
-	return s.Service.Repeat(ctx, s.ann, m.ID, nil, r)
+	return s.series.Repeat(ctx, s.ann, m.ID, nil, r)
 }
 
 func (s *story) rule() string {
@@ -342,25 +345,25 @@ func (s *story) step() string {
 			}
 		}
 		what = fmt.Sprintf("%s of %d %v (start %v, rule %v, title %v, people %v, exdates %v, room %v)", what, id, f.From, f.Start != nil, f.Rule != nil, f.Title != nil, f.Attendees != nil, f.ExDates != nil, f.RoomIDs != nil)
-		var r *SeriesResult
-		if r, err = s.UpdateSeries(ctx, s.ann, id, nil, f); err == nil && r.Previous != nil {
+		var r *booking.SeriesResult
+		if r, err = s.series.Update(ctx, s.ann, id, nil, f); err == nil && r.Previous != nil {
 			s.ids = append(s.ids, r.Series.ID)
 		}
 	case "one":
 		start := m.Slot.Start.Add(90 * time.Minute)
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))), Title: new("One")})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, booking.Fields{Start: new(clock.At(start)), End: new(clock.At(start.Add(time.Hour))), Title: new("One")})
 	case "into one":
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}, {Email: "extra@example.net"}}})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, booking.Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "guest@example.net"}, {Email: "extra@example.net"}}})
 	case "room of one":
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{RoomIDs: &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, booking.Fields{RoomIDs: &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}})
 	case "text of one":
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Description: new("Bring a pen")})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, booking.Fields{Description: new("Bring a pen")})
 	case "other room": // for a date that was cancelled, and taken meanwhile
 		if _, err = s.Cancel(ctx, s.ann, m.ID, nil, ""); err == nil {
 			place := clock.Slot{Start: m.Place(), End: m.Place().Add(time.Hour)}
-			f := Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(clock.At(place.Start)), End: new(clock.At(place.End))}
+			f := booking.Fields{Title: new("In the way"), RoomIDs: &series.RoomIDs, Start: new(clock.At(place.Start)), End: new(clock.At(place.End))}
 			if _, err = s.Book(ctx, s.root, f); err == nil {
-				_, err = s.AddDate(ctx, s.ann, id, nil, new(clock.At(m.Place())), meeting.OtherRoom)
+				_, err = s.series.AddDate(ctx, s.ann, id, nil, new(clock.At(m.Place())), meeting.OtherRoom)
 			}
 		}
 	case "answer", "answer all":
@@ -369,7 +372,7 @@ func (s *story) step() string {
 		by := meeting.Actor{Kind: meeting.ActorUser, Email: g.email, Name: g.email}
 		what += " " + g.email + " " + string(r)
 		if strings.HasPrefix(what, "answer all") {
-			var res *SeriesResult
+			var res *booking.SeriesResult
 			if res, err = s.RespondSeries(ctx, by, id, nil, r, ""); err == nil {
 				for _, m := range res.Meetings {
 					g.answers(m, r)
@@ -379,19 +382,19 @@ func (s *story) step() string {
 			g.answers(m, r)
 		}
 	case "out of one":
-		_, err = s.Update(ctx, s.ann, m.ID, nil, Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}})
+		_, err = s.Update(ctx, s.ann, m.ID, nil, booking.Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}})
 	case "cancel one":
 		_, err = s.Cancel(ctx, s.ann, m.ID, nil, "")
 	case "cancel following":
-		_, err = s.CancelSeries(ctx, s.ann, id, nil, meeting.ScopeFollowing, new(clock.At(m.Place())), "")
+		_, err = s.series.Cancel(ctx, s.ann, id, nil, meeting.ScopeFollowing, new(clock.At(m.Place())), "")
 	case "add":
-		_, err = s.AddDate(ctx, s.ann, id, nil, new(clock.At(m.Place())), "")
+		_, err = s.series.AddDate(ctx, s.ann, id, nil, new(clock.At(m.Place())), "")
 	case "approve one":
-		_, err = s.Approve(ctx, s.mona, m.ID, nil, "")
+		_, err = s.approval.Approve(ctx, s.mona, m.ID, nil, "")
 	case "approve":
-		_, err = s.ApproveSeries(ctx, s.mona, id, nil, "")
+		_, err = s.approval.ApproveSeries(ctx, s.mona, id, nil, "")
 	case "approve others":
-		_, err = s.ApproveSeries(ctx, s.max, id, nil, "")
+		_, err = s.approval.ApproveSeries(ctx, s.max, id, nil, "")
 	case "later":
 		s.at = s.at.AddDate(0, 0, 8)
 	}
@@ -399,11 +402,11 @@ func (s *story) step() string {
 }
 
 // change of some fields of a series.
-func (s *story) change(series *meeting.Series) SeriesFields {
-	f := SeriesFields{OnConflict: meeting.SkipOnConflict}
+func (s *story) change(of *meeting.Series) series.Fields {
+	f := series.Fields{OnConflict: meeting.SkipOnConflict}
 	is := func(name string) bool { return rapid.IntRange(1, 3).Draw(s.T, name) == 1 }
 	if is("start") {
-		f.Start, f.End = new(clock.Parse(series.Start.Add(time.Hour).Format(clock.WallLayout))), new(clock.Parse(series.Start.Add(2*time.Hour).Format(clock.WallLayout)))
+		f.Start, f.End = new(clock.Parse(of.Start.Add(time.Hour).Format(clock.WallLayout))), new(clock.Parse(of.Start.Add(2*time.Hour).Format(clock.WallLayout)))
 	}
 	if is("rule?") {
 		f.Rule = new(s.rule())
@@ -418,7 +421,7 @@ func (s *story) change(series *meeting.Series) SeriesFields {
 		f.Attendees = new(rapid.SampledFrom([][]meeting.Person{{{Email: "bob@example.org"}}, {{Email: "bob@example.org"}, {Email: "guest@example.net"}}, {{Email: "extra@example.net"}, {Email: "guest@example.net"}}, {}}).Draw(s.T, "who"))
 	}
 	if is("exdates") {
-		f.ExDates = dates(series.Start.AddDate(0, 0, 7).Format(time.DateOnly))
+		f.ExDates = dates(of.Start.AddDate(0, 0, 7).Format(time.DateOnly))
 	}
 	if is("room") {
 		f.RoomIDs = &[]int64{rapid.SampledFrom([]int64{s.desk.ID, s.board.ID}).Draw(s.T, "in")}
@@ -430,11 +433,11 @@ func (s *story) change(series *meeting.Series) SeriesFields {
 func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
-	notified := func(from string, f Fields) (parts []string) {
+	notified := func(from string, f booking.Fields) (parts []string) {
 		t.Helper()
 		id := r.Series.ID
 		var err error
-		if r, err = w.UpdateSeries(t.Context(), w.ann, id, nil, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(from)), Fields: f}); err != nil {
+		if r, err = w.series.Update(t.Context(), w.ann, id, nil, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(from)), Fields: f}); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range w.store.notices {
@@ -447,13 +450,13 @@ func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 		w.notified()
 		return parts
 	}
-	same(t, "in the middle, nothing that people plan by", notified("2027-02-25T10:00:00", Fields{Description: new("Notes")}),
+	same(t, "in the middle, nothing that people plan by", notified("2027-02-25T10:00:00", booking.Fields{Description: new("Notes")}),
 		[]string{"old change ends 2 02-25", "new change goes_on 2 02-25"})
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[0].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.notified()
-	same(t, "nothing is left in front", notified("2027-03-04T10:00:00", Fields{Title: new("Other")}),
+	same(t, "nothing is left in front", notified("2027-03-04T10:00:00", booking.Fields{Title: new("Other")}),
 		[]string{"old cancellation ends 1 03-04", "new change goes_on 1 03-04"})
 }
 
@@ -461,7 +464,7 @@ func TestSeries_splitIsToldInTwoParts(t *testing.T) {
 func TestSeries_leavesTheSecondPart(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
-	w.patchSeries(t, r.Series.ID, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse("2027-02-25T10:00:00")), Fields: Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}}})
+	w.patchSeries(t, r.Series.ID, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse("2027-02-25T10:00:00")), Fields: booking.Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}}})
 	for _, n := range w.store.notices {
 		if n.To.Email == "guest@example.net" && (n.Facts.SeriesID != r.Series.ID || len(n.Facts.Series.Cancelled) != 2) {
 			t.Errorf("of series %d: %+v", n.Facts.SeriesID, n.Facts.Series)
@@ -474,8 +477,8 @@ func TestSeries_leavesTheSecondPart(t *testing.T) {
 func TestSeries_organizerStays(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=2", w.desk))
-	f := SeriesFields{Fields: Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}}}
-	if _, err := w.UpdateSeries(t.Context(), w.root, r.Series.ID, nil, f); err != nil {
+	f := series.Fields{Fields: booking.Fields{Attendees: &[]meeting.Person{{Email: "bob@example.org"}}}}
+	if _, err := w.series.Update(t.Context(), w.root, r.Series.ID, nil, f); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "told", w.notified(), []string{"cancellation guest@example.net"})
@@ -486,7 +489,7 @@ func TestSeries_calendarsKeepThePast(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
 	w.at = time.Date(2027, 2, 18, 9, 30, 0, 0, time.UTC) // in the midst of the second
-	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-12T15:00:00")), End: new(clock.Parse("2027-02-12T16:00:00"))}})
+	w.patchSeries(t, r.Series.ID, series.Fields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-12T15:00:00")), End: new(clock.Parse("2027-02-12T16:00:00"))}})
 	seen := newReader("guest@example.net")
 	for _, n := range w.store.notices {
 		if n.To.Email == "guest@example.net" {
@@ -507,7 +510,7 @@ func TestSeries_skippedHourIsNamed(t *testing.T) {
 	w := newWorld(t)
 	f := w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)
 	f.Start, f.End = new(clock.Parse("2027-03-21T02:30:00")), new(clock.Parse("2027-03-21T03:45:00"))
-	r, err := w.BookSeries(t.Context(), w.ann, f)
+	r, err := w.series.Book(t.Context(), w.ann, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +534,7 @@ func TestSeries_roomsOfDates(t *testing.T) {
 	}
 	w.take(t, "2027-02-18", w.desk)
 	w.notified()
-	added, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.At(m.OriginalStart)), meeting.OtherRoom)
+	added, err := w.series.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.At(m.OriginalStart)), meeting.OtherRoom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -563,7 +566,7 @@ func TestSeries_crowdedDatesListTheReaderAlone(t *testing.T) {
 		}
 	}
 	w.notified()
-	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Title: new("Other")}})
+	w.patchSeries(t, r.Series.ID, series.Fields{Fields: booking.Fields{Title: new("Other")}})
 	for _, n := range w.store.notices {
 		s := n.Facts.Series
 		if len(s.Overrides) != 30 {

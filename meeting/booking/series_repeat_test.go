@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/series"
 )
 
 // A meeting becomes a series: it keeps its ID, people get one mail, and their calendars keep its
@@ -22,12 +24,12 @@ func TestRepeat(t *testing.T) {
 	m := w.book(t, w.ann, f.Fields)
 	w.notified()
 	w.settings.Undo = 10 * time.Second
-	rule := SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=3")}
-	seen, err := w.PreviewRepeat(t.Context(), w.ann, m.ID, new(m.Version), rule)
+	rule := series.Fields{Rule: new("FREQ=WEEKLY;COUNT=3")}
+	seen, err := w.series.PreviewRepeat(t.Context(), w.ann, m.ID, new(m.Version), rule)
 	if err != nil || !seen.Saved || len(seen.Meetings) != 3 {
 		t.Fatalf("the preview says %+v, %v", seen, err)
 	}
-	r, err := w.Repeat(t.Context(), w.ann, m.ID, new(m.Version), rule)
+	r, err := w.series.Repeat(t.Context(), w.ann, m.ID, new(m.Version), rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestRepeat(t *testing.T) {
 	if err != nil || entry.SeriesFirst != m.ID || entry.Series.Rule != "FREQ=WEEKLY;COUNT=3" {
 		t.Errorf("the entry to import is %+v, %v", entry, err)
 	}
-	if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, rule); !fails(err, "rrule") {
+	if _, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, rule); !fails(err, "rrule") {
 		t.Errorf("a date of a series repeats: %v", err)
 	}
 }
@@ -67,7 +69,7 @@ func TestRepeat_responses(t *testing.T) {
 	if _, err := w.Respond(t.Context(), w.bob, m.ID, nil, meeting.Accepted, ""); err != nil {
 		t.Fatal(err)
 	}
-	r, err := w.Repeat(t.Context(), w.ann, m.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=2")})
+	r, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, series.Fields{Rule: new("FREQ=WEEKLY;COUNT=2")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,33 +85,33 @@ func TestRepeat_refused(t *testing.T) {
 	f.Rule = nil
 	m := w.book(t, w.ann, f.Fields)
 	w.take(t, "2027-02-18", w.desk)
-	weekly := SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=3")}
-	if _, err := w.Repeat(t.Context(), w.bob, m.ID, nil, weekly); !errors.Is(err, meeting.ErrForbidden) {
+	weekly := series.Fields{Rule: new("FREQ=WEEKLY;COUNT=3")}
+	if _, err := w.series.Repeat(t.Context(), w.bob, m.ID, nil, weekly); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("somebody else repeats it: %v", err)
 	}
-	if _, err := w.Repeat(t.Context(), w.ann, m.ID, new(m.Version+1), weekly); err == nil {
+	if _, err := w.series.Repeat(t.Context(), w.ann, m.ID, new(m.Version+1), weekly); err == nil {
 		t.Error("an unknown version repeats")
 	}
-	taken, _ := errors.AsType[*meeting.SeriesConflictError](func() error { _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, weekly); return err }())
+	taken, _ := errors.AsType[*meeting.SeriesConflictError](func() error { _, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, weekly); return err }())
 	if taken == nil || len(taken.Dates) != 1 {
 		t.Errorf("a taken date is refused with %v", taken)
 	}
-	for location, f := range map[string]SeriesFields{
+	for location, f := range map[string]series.Fields{
 		"rrule":           {},
 		"exdates":         {Rule: weekly.Rule, ExDates: &[]clock.Time{clock.ParseDate("2027-02-11")}},
-		"organizer_email": {Rule: weekly.Rule, Fields: Fields{Organizer: &OrganizerRef{UserID: w.bob.ID}}},
+		"organizer_email": {Rule: weekly.Rule, Fields: booking.Fields{Organizer: &booking.OrganizerRef{UserID: w.bob.ID}}},
 	} {
-		if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, f); !fails(err, location) {
+		if _, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, f); !fails(err, location) {
 			t.Errorf("%s: %v", location, err)
 		}
 	}
-	if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, SeriesFields{Rule: new("FREQ=DAILY;COUNT=1")}); !fails(err, "rrule") {
+	if _, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, series.Fields{Rule: new("FREQ=DAILY;COUNT=1")}); !fails(err, "rrule") {
 		t.Errorf("one date: %v", err)
 	}
 	if _, err := w.Cancel(t.Context(), w.ann, m.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Repeat(t.Context(), w.ann, m.ID, nil, weekly); err == nil {
+	if _, err := w.series.Repeat(t.Context(), w.ann, m.ID, nil, weekly); err == nil {
 		t.Error("a cancelled meeting repeats")
 	}
 	if _, err := w.CalendarItem(t.Context(), w.ann, m.ID); err == nil {

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // inBerlin is the recurrence set of a meeting of an hour in Berlin.
@@ -93,8 +95,8 @@ func TestSeries_split(t *testing.T) {
 func TestSeries_splitOfASplit(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=6", w.desk))
-	from := func(id int64, day, title string) *SeriesResult {
-		return w.patchSeries(t, id, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(day + "T10:00:00")), Fields: Fields{Title: &title}})
+	from := func(id int64, day, title string) *booking.SeriesResult {
+		return w.patchSeries(t, id, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(day + "T10:00:00")), Fields: booking.Fields{Title: &title}})
 	}
 	second := from(r.Series.ID, "2027-02-25", "B")
 	third := from(second.Series.ID, "2027-03-11", "C")
@@ -107,7 +109,7 @@ func TestSeries_splitOfASplit(t *testing.T) {
 	late := from(second.Series.ID, "2027-02-25", "D")
 	same(t, "what runs", w.look(t, second.Series.ID), []string{"02-25 10:00 B confirmed"})
 	same(t, "what comes", w.look(t, late.Series.ID), []string{"03-04 10:00 D confirmed"})
-	_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse("2027-02-18T10:00:00")), Fields: Fields{Title: new("E")}})
+	_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse("2027-02-18T10:00:00")), Fields: booking.Fields{Title: new("E")}})
 	state(t, err, meeting.Ended)
 }
 
@@ -122,16 +124,16 @@ func TestSeries_absentStays(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.patchSeries(t, r.Series.ID, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00"))}})
+	w.patchSeries(t, r.Series.ID, series.Fields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-11T12:00:00")), End: new(clock.Parse("2027-02-11T13:00:00"))}})
 	same(t, "an hour", w.look(t, r.Series.ID), []string{"02-11 12:00 Weekly confirmed", "02-25 10:00 Weekly cancelled", "03-11 12:00 Weekly confirmed"})
 	w.at = time.Date(2027, 3, 5, 12, 0, 0, 0, time.UTC)
-	w.patchSeries(t, r.Series.ID, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=7")})
+	w.patchSeries(t, r.Series.ID, series.Fields{Rule: new("FREQ=WEEKLY;COUNT=7")})
 	same(t, "two more", w.look(t, r.Series.ID), []string{
 		"02-11 12:00 Weekly confirmed", "02-25 10:00 Weekly cancelled", "03-11 12:00 Weekly confirmed", "03-18 12:00 Weekly confirmed", "03-25 12:00 Weekly confirmed",
 	})
 	g := w.weekly("FREQ=WEEKLY;COUNT=2", w.desk)
 	g.OnConflict, g.Start, g.End = meeting.SkipOnConflict, new(clock.Parse("2027-03-11T12:00:00")), new(clock.Parse("2027-03-11T13:00:00"))
-	_, err := w.BookSeries(t.Context(), w.bob, g)
+	_, err := w.series.Book(t.Context(), w.bob, g)
 	if _, ok := errors.AsType[*meeting.SeriesConflictError](err); !ok {
 		t.Errorf("a series of which every date is skipped: %v", err)
 	}
@@ -142,11 +144,11 @@ func TestSeries_exceptionsAfterTheEnd(t *testing.T) {
 	w := newWorld(t)
 	r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=4", w.desk))
 	for _, i := range []int{1, 3} {
-		if _, err := w.Update(t.Context(), w.ann, r.Meetings[i].ID, nil, Fields{Title: new("Special")}); err != nil {
+		if _, err := w.Update(t.Context(), w.ann, r.Meetings[i].ID, nil, booking.Fields{Title: new("Special")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.patchSeries(t, r.Series.ID, SeriesFields{Rule: new("FREQ=WEEKLY;INTERVAL=2;COUNT=2")})
+	w.patchSeries(t, r.Series.ID, series.Fields{Rule: new("FREQ=WEEKLY;INTERVAL=2;COUNT=2")})
 	same(t, "every other week", w.look(t, r.Series.ID), []string{
 		"02-11 10:00 Weekly confirmed", "02-18 10:00 Special confirmed", "02-25 10:00 Weekly confirmed", "03-04 10:00 Special cancelled",
 	})

@@ -42,14 +42,11 @@ func NewService(store Store, directory Directory, scheduler Scheduler, settings 
 	return &Service{store: store, directory: directory, scheduler: scheduler, settings: settings, now: now, log: log}
 }
 
-// Now returns the current time by the clock of the service.
-func (s *Service) Now() time.Time { return s.clock() }
+// Now returns the current time as it is stored: UTC, to the microsecond.
+func (s *Service) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// clock returns the current time as it is stored: UTC, to the microsecond.
-func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
-
-// conf returns the settings with defaults.
-func (s *Service) conf() meeting.Settings {
+// Settings returns the settings with defaults.
+func (s *Service) Settings() meeting.Settings {
 	c := s.settings()
 	if c.Timezone == "" {
 		c.Timezone = "UTC"
@@ -57,13 +54,13 @@ func (s *Service) conf() meeting.Settings {
 	return c
 }
 
-// errUnchanged makes the store undo an update that would change nothing, so that no version is
+// ErrUnchanged makes the store undo an update that would change nothing, so that no version is
 // raised.
-var errUnchanged = errors.New("unchanged")
+var ErrUnchanged = errors.New("unchanged")
 
-// announce notifies the queue of what the meeting now waits for, what it no longer waits for, and
+// AnnounceChange notifies the queue of what the meeting now waits for, what it no longer waits for, and
 // what there is to send. It is called after the commit.
-func (s *Service) announce(ctx context.Context, before, m *meeting.Meeting, notices []meeting.Notice) {
+func (s *Service) AnnounceChange(ctx context.Context, before, m *meeting.Meeting, notices []meeting.Notice) {
 	was := map[meeting.ID]*meeting.Meeting{}
 	if before != nil {
 		was[m.ID] = before
@@ -91,7 +88,7 @@ func (s *Service) announceAll(ctx context.Context, before, after map[meeting.ID]
 	if u != nil {
 		s.freedFrom(ctx, free, u.Until)
 	} else {
-		s.freed(ctx, free)
+		s.Freed(ctx, free)
 	}
 	s.scheduler.Schedule(ctx, append(now, Deliveries(notices)...)...)
 }
@@ -127,17 +124,17 @@ func Deliveries(notices []meeting.Notice) []delayjob.Message {
 	return ms
 }
 
-// freed schedules a check of the waiting lists for what has just become free. If the process dies
+// Freed schedules a check of the waiting lists for what has just become free. If the process dies
 // first, the loader's next full pass finds it.
-func (s *Service) freed(ctx context.Context, free []meeting.Occupancy) {
-	s.freedFrom(ctx, free, s.clock())
+func (s *Service) Freed(ctx context.Context, free []meeting.Occupancy) {
+	s.freedFrom(ctx, free, s.Now())
 }
 
 func (s *Service) freedFrom(ctx context.Context, free []meeting.Occupancy, at time.Time) {
 	if len(free) == 0 {
 		return
 	}
-	rooms, number, err := s.store.Awaited(ctx, free, s.clock())
+	rooms, number, err := s.store.Awaited(ctx, free, s.Now())
 	if err != nil {
 		s.log.Warn("waiting list lookup failed, loader will retry", "error", err)
 		return

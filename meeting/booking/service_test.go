@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"context"
@@ -10,8 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 func same[T any](t *testing.T, what string, got, want T) {
@@ -65,7 +68,7 @@ func TestService_booksAndTells(t *testing.T) {
 
 func TestService_tellsAllFaultsAtOnce(t *testing.T) {
 	w := newWorld(t)
-	f := Fields{
+	f := booking.Fields{
 		Title:       new("  "),
 		Description: new("bell\a"),
 		RoomIDs:     &[]int64{w.desk.ID, 999, w.desk.ID},
@@ -124,7 +127,7 @@ func TestService_refusesThePast(t *testing.T) {
 
 func TestService_takesAllRoomsOrNone(t *testing.T) {
 	w := newWorld(t)
-	other := w.room(t, RoomFields{Name: new("Other"), BufferBefore: new(10 * time.Minute), BufferAfter: new(5 * time.Minute)})
+	other := w.room(t, places.RoomFields{Name: new("Other"), BufferBefore: new(10 * time.Minute), BufferAfter: new(5 * time.Minute)})
 	w.book(t, w.ann, w.fields(time.Hour, other))
 
 	_, err := w.Book(t.Context(), w.bob, w.fields(time.Hour+30*time.Minute, w.desk, other))
@@ -144,13 +147,13 @@ func TestService_approval(t *testing.T) {
 		notified []string
 	}{
 		{"approved by the room's approver", func(w *world, id meeting.ID) (*meeting.Meeting, error) {
-			return w.Approve(context.Background(), w.mona, id, nil, "fine")
+			return w.approval.Approve(context.Background(), w.mona, id, nil, "fine")
 		}, meeting.Confirmed, []string{"decision ann@example.org", "invitation bob@example.org", "invitation guest@example.net"}},
 		{"approved by an admin", func(w *world, id meeting.ID) (*meeting.Meeting, error) {
-			return w.Approve(context.Background(), w.root, id, nil, "")
+			return w.approval.Approve(context.Background(), w.root, id, nil, "")
 		}, meeting.Confirmed, []string{"decision ann@example.org", "invitation bob@example.org", "invitation guest@example.net"}},
 		{"rejected", func(w *world, id meeting.ID) (*meeting.Meeting, error) {
-			return w.Reject(context.Background(), w.mona, id, nil, "no")
+			return w.approval.Reject(context.Background(), w.mona, id, nil, "no")
 		}, meeting.Rejected, []string{"decision ann@example.org"}},
 		{"cancelled meanwhile", func(w *world, id meeting.ID) (*meeting.Meeting, error) {
 			return w.Cancel(context.Background(), w.ann, id, nil, "")
@@ -163,10 +166,10 @@ func TestService_approval(t *testing.T) {
 			same(t, "status", m.Status, meeting.Pending)
 			same(t, "deadline", m.Approval.Deadline, w.at.Add(24*time.Hour))
 			same(t, "told", w.notified(), []string{"approval_request mona@example.org"})
-			if _, err := w.Approve(t.Context(), w.ann, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+			if _, err := w.approval.Approve(t.Context(), w.ann, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 				t.Errorf("a member approved: %v", err)
 			}
-			if _, err := w.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+			if _, err := w.approval.Approve(t.Context(), w.max, m.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 				t.Errorf("a manager of other rooms approved: %v", err)
 			}
 			m, err := tt.decide(w, m.ID)
@@ -178,7 +181,7 @@ func TestService_approval(t *testing.T) {
 			if _, queued := w.queue["approval.expire:103"]; queued {
 				t.Error("the time-out still waits")
 			}
-			_, err = w.Reject(t.Context(), w.root, m.ID, nil, "")
+			_, err = w.approval.Reject(t.Context(), w.root, m.ID, nil, "")
 			state(t, err, tt.want)
 		})
 	}
@@ -192,13 +195,13 @@ func TestService_whoMayDecideHasDecided(t *testing.T) {
 	same(t, "history", w.actions(m.ID), []meeting.Action{meeting.ActionCreated, meeting.ActionConfirmed})
 
 	// Mona decides for one of two rooms alone, and has agreed to that by booking.
-	vault := w.room(t, RoomFields{Name: new("Vault"), ApprovalRequired: new(true)})
+	vault := w.room(t, places.RoomFields{Name: new("Vault"), ApprovalRequired: new(true)})
 	w.notified()
 	m = w.book(t, w.mona, w.fields(5*time.Hour, w.board, vault))
 	same(t, "status", m.Status, meeting.Pending)
 	same(t, "told", w.notified(), []string{"approval_request root@example.org"})
 	same(t, "agreed", m.Request.Agreed, []meeting.Agreement{{Level: 1, UserID: w.mona.ID, Name: "mona", At: w.at, RoomIDs: []int64{w.board.ID}}})
-	_, err := w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	_, err := w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 	state(t, err, meeting.Pending)
 }
 
@@ -254,10 +257,10 @@ func TestService_approvingTakesTheRoom(t *testing.T) {
 	w := newWorld(t)
 	w.settings.HoldPending = false
 	a, b := w.book(t, w.ann, w.fields(time.Hour, w.board)), w.book(t, w.bob, w.fields(time.Hour, w.board))
-	if _, err := w.Approve(t.Context(), w.mona, a.ID, nil, ""); err != nil {
+	if _, err := w.approval.Approve(t.Context(), w.mona, a.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Approve(t.Context(), w.mona, b.ID, nil, "")
+	_, err := w.approval.Approve(t.Context(), w.mona, b.ID, nil, "")
 	if _, ok := errors.AsType[*meeting.ConflictError](err); !ok {
 		t.Errorf("got %v, want a ConflictError", err)
 	}
@@ -271,27 +274,27 @@ func TestService_update(t *testing.T) {
 	w.notified()
 
 	t.Run("nothing new, no new version", func(t *testing.T) {
-		again, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Review"), Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "guest@example.net", Name: "Guest"}}})
+		again, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Review"), Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "guest@example.net", Name: "Guest"}}})
 		if err != nil || again.Version != 2 { // the spelling of Bob's address
 			t.Errorf("version %d, %v", again.Version, err)
 		}
-		again, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("Review ")})
+		again, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("Review ")})
 		if err != nil || again.Version != 2 {
 			t.Errorf("version %d, %v", again.Version, err)
 		}
 		same(t, "told", w.notified(), nil)
 	})
 	t.Run("not by others, not on an old version", func(t *testing.T) {
-		if _, err := w.Update(t.Context(), w.bob, m.ID, nil, Fields{Title: new("X")}); !errors.Is(err, meeting.ErrForbidden) {
+		if _, err := w.Update(t.Context(), w.bob, m.ID, nil, booking.Fields{Title: new("X")}); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("got %v", err)
 		}
-		_, err := w.Update(t.Context(), w.ann, m.ID, new(int64(1)), Fields{Title: new("X")})
+		_, err := w.Update(t.Context(), w.ann, m.ID, new(int64(1)), booking.Fields{Title: new("X")})
 		if e, ok := errors.AsType[*meeting.VersionError](err); !ok || e.Current != 2 {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("moved", func(t *testing.T) {
-		moved, err := w.Update(t.Context(), w.root, m.ID, new(int64(2)), Fields{
+		moved, err := w.Update(t.Context(), w.root, m.ID, new(int64(2)), booking.Fields{
 			Start: new(clock.Parse("2027-02-10T15:00:00")), End: new(clock.Parse("2027-02-10T16:00")),
 			Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "new@example.net"}},
 		})
@@ -311,27 +314,27 @@ func TestService_update(t *testing.T) {
 		}
 	})
 	t.Run("reminders", func(t *testing.T) {
-		changed, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Reminders: &[]meeting.Reminder{}})
+		changed, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Reminders: &[]meeting.Reminder{}})
 		if err != nil || len(changed.Reminders) != 0 || changed.DefaultReminders {
 			t.Errorf("%+v, %v", changed, err)
 		}
 		if _, ok := w.queue["meeting.remind:103:start:900"]; ok {
 			t.Error("the old reminder still waits")
 		}
-		changed, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{DefaultReminders: true})
+		changed, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{DefaultReminders: true})
 		if err != nil || len(changed.Reminders) != 1 || !changed.DefaultReminders {
 			t.Errorf("%+v, %v", changed, err)
 		}
 	})
 	t.Run("while it takes place only the end moves", func(t *testing.T) {
 		w.at = w.at.Add(2*time.Hour + 10*time.Minute)
-		_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Start: new(clock.Parse("2027-02-10T14:30:00Z"))})
+		_, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Start: new(clock.Parse("2027-02-10T14:30:00Z"))})
 		state(t, err, meeting.InProgress)
-		_, err = w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.Parse("2027-02-10T14:05:00Z"))})
+		_, err = w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{End: new(clock.Parse("2027-02-10T14:05:00Z"))})
 		if e, ok := errors.AsType[*meeting.PolicyError](err); !ok || codes(e.Violations)[0] != "end in_past" {
 			t.Errorf("got %v", err)
 		}
-		longer, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{End: new(clock.Parse("2027-02-10T16:00:00Z"))})
+		longer, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{End: new(clock.Parse("2027-02-10T16:00:00Z"))})
 		if err != nil || longer.Status != meeting.InProgress || !longer.Occupied[0].Slot.End.Equal(longer.Slot.End) {
 			t.Errorf("%+v, %v", longer, err)
 		}
@@ -340,7 +343,7 @@ func TestService_update(t *testing.T) {
 	})
 	t.Run("never once it is over", func(t *testing.T) {
 		w.at = w.at.Add(2 * time.Hour)
-		_, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{Title: new("X")})
+		_, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{Title: new("X")})
 		state(t, err, meeting.Ended)
 		_, err = w.Cancel(t.Context(), w.ann, m.ID, nil, "")
 		state(t, err, meeting.Ended)
@@ -351,7 +354,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 	w := newWorld(t)
 	m := w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	w.notified()
-	m, err := w.Update(t.Context(), w.ann, m.ID, nil, Fields{RoomIDs: &[]int64{w.board.ID}})
+	m, err := w.Update(t.Context(), w.ann, m.ID, nil, booking.Fields{RoomIDs: &[]int64{w.board.ID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +368,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 			t.Errorf("%s does not wait", id)
 		}
 	}
-	m, err = w.Approve(t.Context(), w.mona, m.ID, nil, "")
+	m, err = w.approval.Approve(t.Context(), w.mona, m.ID, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +377,7 @@ func TestService_movingIntoApproval(t *testing.T) {
 	same(t, "history", w.actions(m.ID), []meeting.Action{meeting.ActionCreated, meeting.ActionChanged, meeting.ActionChanged})
 
 	// Whoever may decide moves it without asking.
-	m, err = w.Update(t.Context(), w.root, m.ID, nil, Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))})
+	m, err = w.Update(t.Context(), w.root, m.ID, nil, booking.Fields{End: new(clock.At(m.Slot.End.Add(time.Hour)))})
 	if err != nil || m.Status != meeting.Confirmed || m.Approval.DecidedBy != w.root.ID {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -449,8 +452,8 @@ func TestService_phonesAreNotForEverybody(t *testing.T) {
 // A preview writes nothing and notifies nobody, so it must not answer who is in the directory.
 func TestService_previewLooksNobodyUp(t *testing.T) {
 	w := newWorld(t)
-	f := SeriesFields{Fields: w.fields(time.Hour, w.desk), Rule: new("FREQ=DAILY;COUNT=2")}
-	r, err := w.PreviewSeries(t.Context(), w.ann, f)
+	f := series.Fields{Fields: w.fields(time.Hour, w.desk), Rule: new("FREQ=DAILY;COUNT=2")}
+	r, err := w.series.Preview(t.Context(), w.ann, f)
 	if err != nil || len(r.Meetings) == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -461,12 +464,12 @@ func TestService_previewLooksNobodyUp(t *testing.T) {
 			}
 		}
 	}
-	booked, err := w.BookSeries(t.Context(), w.ann, f)
+	booked, err := w.series.Book(t.Context(), w.ann, f)
 	if err != nil || booked.Meetings[0].Attendees[0].UserID != w.bob.ID {
 		t.Fatalf("%+v, %v", booked, err)
 	}
-	later := SeriesFields{Fields: Fields{Title: new("Moved"), Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "max@example.org"}}}, Scope: meeting.ScopeAll}
-	r, err = w.PreviewUpdate(t.Context(), w.ann, booked.Series.ID, nil, later)
+	later := series.Fields{Fields: booking.Fields{Title: new("Moved"), Attendees: &[]meeting.Person{{Email: "bob@example.org"}, {Email: "max@example.org"}}}, Scope: meeting.ScopeAll}
+	r, err = w.series.PreviewUpdate(t.Context(), w.ann, booked.Series.ID, nil, later)
 	if err != nil || len(r.Meetings) == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -478,22 +481,22 @@ func TestService_previewLooksNobodyUp(t *testing.T) {
 
 func TestService_rooms(t *testing.T) {
 	w := newWorld(t)
-	site, err := w.CreateSite(t.Context(), w.root, SiteFields{Name: new("Kyiv"), Timezone: new("Europe/Kyiv")})
+	site, err := w.places.CreateSite(t.Context(), w.root, places.SiteFields{Name: new("Kyiv"), Timezone: new("Europe/Kyiv")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := w.room(t, RoomFields{Name: new("Own"), SiteID: &site.ID})
+	r := w.room(t, places.RoomFields{Name: new("Own"), SiteID: &site.ID})
 	same(t, "zone", r.Zone, "Europe/Kyiv")
 
-	if _, err := w.UpdateRoom(t.Context(), w.mona, r.ID, nil, RoomFields{Name: new("Hers")}); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.places.UpdateRoom(t.Context(), w.mona, r.ID, nil, places.RoomFields{Name: new("Hers")}); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
-	again, err := w.UpdateRoom(t.Context(), w.root, r.ID, new(int64(1)), RoomFields{Name: new("Own"), Features: &[]string{}})
+	again, err := w.places.UpdateRoom(t.Context(), w.root, r.ID, new(int64(1)), places.RoomFields{Name: new("Own"), Features: &[]string{}})
 	if err != nil || again.Version > 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
 
-	_, err = w.UpdateRoom(t.Context(), w.root, r.ID, nil, RoomFields{
+	_, err = w.places.UpdateRoom(t.Context(), w.root, r.ID, nil, places.RoomFields{
 		Name: new(""), SiteID: new(int64(77)), Capacity: new(-1), Features: &[]string{"video", "video"}, Timezone: new("Mars"),
 		ApproverIDs: &[]int64{w.mona.ID, w.ann.ID, 77}, ApprovalTimeout: new(time.Millisecond),
 		OpeningHours: &[]policy.OpeningHours{{Days: []string{"MO", "XX"}, From: "8:00", To: "24:01"}, {From: "09:00", To: "09:00"}},

@@ -20,77 +20,27 @@ import (
 // deadlines have passed. All dates of a series that were requested with one of them end with it;
 // those that cannot be approved are rejected.
 func (s *Service) ExpireApprovals(ctx context.Context, refs ...meeting.Ref) ([]meeting.Outcome, error) {
-	expire := func(refuse bool) timer {
-		return func(m *meeting.Meeting, c changing, by meeting.Actor) error {
+	expire := func(refuse bool) Timer {
+		return func(m *meeting.Meeting, c Preparation, by meeting.Actor) error {
 			to := m.Approval.OnTimeout
 			if refuse {
 				to = meeting.Rejected
 			}
-			return m.Expire(to, c.rooms, by, c.at)
+			return m.Expire(to, c.Rooms, by, c.At)
 		}
 	}
-	return s.together(ctx, meeting.JobExpire, refs, expire(false), expire(true), func(refs []meeting.Ref) ([]meeting.Outcome, error) {
+	return s.OnJointRequests(ctx, meeting.JobExpire, refs, expire(false), expire(true), func(refs []meeting.Ref) ([]meeting.Outcome, error) {
 		return s.halving(refs, func(refs []meeting.Ref) ([]meeting.Outcome, error) {
-			return s.onRequests(ctx, meeting.JobExpire, refs, expire(false))
+			return s.OnRequests(ctx, meeting.JobExpire, refs, expire(false))
 		}, func(ref meeting.Ref) ([]meeting.Outcome, error) {
 			outcomes, err := s.settledFor(ctx, ref, func() ([]meeting.Outcome, error) {
-				return s.onRequests(ctx, meeting.JobExpire, []meeting.Ref{ref}, expire(false))
+				return s.OnRequests(ctx, meeting.JobExpire, []meeting.Ref{ref}, expire(false))
 			})
-			if !impossible(err) {
+			if !Impossible(err) {
 				return outcomes, err
 			}
-			return s.onRequests(ctx, meeting.JobExpire, []meeting.Ref{ref}, expire(true))
+			return s.OnRequests(ctx, meeting.JobExpire, []meeting.Ref{ref}, expire(true))
 		})
-	})
-}
-
-// EscalateApprovals escalates the requests of the given numbers.
-func (s *Service) EscalateApprovals(ctx context.Context, refs ...meeting.Ref) ([]meeting.Outcome, error) {
-	escalate := func(m *meeting.Meeting, c changing, by meeting.Actor) error {
-		if m.Request.EscalateAt.IsZero() {
-			return errUnchanged
-		}
-		m.Escalate(c.plan.Others, c.plan.Deciders[m.Request.Level-1], by, c.at)
-		return nil
-	}
-	return s.together(ctx, meeting.JobEscalate, refs, escalate, nil, func(refs []meeting.Ref) ([]meeting.Outcome, error) {
-		return s.onRequests(ctx, meeting.JobEscalate, refs, escalate)
-	})
-}
-
-// RemindApprovals reminds the approvers who have not decided on the requests of the given numbers
-// that their deadlines are near. For dates of a series that were requested together, the first
-// pending one stands for all.
-func (s *Service) RemindApprovals(ctx context.Context, refs ...meeting.Ref) ([]meeting.Outcome, error) {
-	requests, err := s.requestsMadeWith(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	series := map[int64]*meeting.Series{}
-	for _, r := range requests {
-		id := r.dates[0].SeriesID
-		if series[id] == nil {
-			if series[id], err = s.store.Series(ctx, id); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return s.onRequests(ctx, meeting.JobApprovalRemind, refs, func(m *meeting.Meeting, c changing, by meeting.Actor) error {
-		if m.Request.RemindAt.IsZero() {
-			return errUnchanged
-		}
-		i := slices.IndexFunc(requests, func(r request) bool { return r.dates[0].RequestedWith(m) && r.dates[0].SeriesID == m.SeriesID })
-		if i < 0 {
-			m.Remind(c.plan.Deciders[m.Request.Level-1], by, c.at)
-			return nil
-		}
-		if dates := requests[i].dates; dates[0].ID == m.ID {
-			m.Remind(c.plan.Deciders[m.Request.Level-1], by, c.at)
-			m.AskFor(series[m.SeriesID].Facts(dates, by).Series)
-		} else {
-			m.Remind(nil, by, c.at)
-		}
-		return nil
 	})
 }
 
@@ -101,13 +51,13 @@ func (s *Service) ReleaseNoShows(ctx context.Context, refs ...meeting.Ref) ([]me
 	by := meeting.Timer(meeting.JobNoShow)
 	var inRow map[meeting.ID]int
 	var admins []meeting.Person
-	count := func(ctx context.Context, ms []*meeting.Meeting) (p prepared, err error) {
+	count := func(ctx context.Context, ms []*meeting.Meeting) (p Preparations, err error) {
 		inRow, admins, err = s.noShows(ctx, ms)
-		at := s.clock()
-		return func(*meeting.Meeting) changing { return changing{at: at} }, err
+		at := s.Now()
+		return func(*meeting.Meeting) Preparation { return Preparation{At: at} }, err
 	}
-	return s.onMeetings(ctx, refs, count, func(m *meeting.Meeting, c changing, ref meeting.Ref) (meeting.Outcome, error) {
-		at := clock.Later(c.at, m.CheckIn.Until) // this machine's clock may lag the engine's
+	return s.onMeetings(ctx, refs, count, func(m *meeting.Meeting, c Preparation, ref meeting.Ref) (meeting.Outcome, error) {
+		at := clock.Later(c.At, m.CheckIn.Until) // this machine's clock may lag the engine's
 		switch {
 		case m.ScheduleVersion != ref.Version || m.CheckIn.Until.IsZero():
 			return meeting.Stale, nil
@@ -162,37 +112,37 @@ func (s *Service) noShows(ctx context.Context, ms []*meeting.Meeting) (inRow map
 	return inRow, admins, err
 }
 
-// A request for several dates of a series.
-type request struct {
-	dates []*meeting.Meeting // by start; two at least
+// A JointRequest for several dates of a series.
+type JointRequest struct {
+	Dates []*meeting.Meeting // by start; two at least
 	refs  []int              // indexes of the refs that name one of them
 }
 
-// requestsMadeWith returns the requests for several dates that the refs belong to.
-func (s *Service) requestsMadeWith(ctx context.Context, refs []meeting.Ref) ([]request, error) {
+// RequestsMadeWith returns the requests for several dates that the refs belong to.
+func (s *Service) RequestsMadeWith(ctx context.Context, refs []meeting.Ref) ([]JointRequest, error) {
 	waiting, err := s.store.RequestsAskedWith(ctx, idsOfRefs(refs))
 	if err != nil || len(waiting) < 2 {
 		return nil, err
 	}
 	type moment struct{ series, at int64 }
-	var requests []request
+	var requests []JointRequest
 	made := map[moment][]int{} // indexes in requests; others may decide on other rooms
-	find := func(m *meeting.Meeting) *request {
+	find := func(m *meeting.Meeting) *JointRequest {
 		of := moment{m.SeriesID, m.Request.RequestedAt.UnixMicro()}
 		for _, i := range made[of] {
-			if requests[i].dates[0].RequestedWith(m) {
+			if requests[i].Dates[0].RequestedWith(m) {
 				return &requests[i]
 			}
 		}
 		made[of] = append(made[of], len(requests))
-		requests = append(requests, request{})
+		requests = append(requests, JointRequest{})
 		return &requests[len(requests)-1]
 	}
 	byID := map[meeting.ID]*meeting.Meeting{}
 	for _, m := range waiting {
 		byID[m.ID] = m
 		r := find(m)
-		r.dates = append(r.dates, m)
+		r.Dates = append(r.Dates, m)
 	}
 	for i, ref := range refs {
 		if m := byID[ref.ID]; m != nil && m.Request.Number == ref.Version {
@@ -200,25 +150,25 @@ func (s *Service) requestsMadeWith(ctx context.Context, refs []meeting.Ref) ([]r
 			r.refs = append(r.refs, i)
 		}
 	}
-	return slices.DeleteFunc(requests, func(r request) bool { return len(r.dates) < 2 || len(r.refs) == 0 }), nil
+	return slices.DeleteFunc(requests, func(r JointRequest) bool { return len(r.Dates) < 2 || len(r.refs) == 0 }), nil
 }
 
-// timer changes one meeting. It returns errUnchanged where there is nothing left to do.
-type timer func(*meeting.Meeting, changing, meeting.Actor) error
+// Timer changes one meeting. It returns [ErrUnchanged] where there is nothing left to do.
+type Timer func(*meeting.Meeting, Preparation, meeting.Actor) error
 
-// together runs a timer on the requests that were made together with those of refs, in one
+// OnJointRequests runs a timer on the requests that were made together with those of refs, in one
 // transaction per series, so that people are notified once. If rooms or policies prevent a date, it
 // gets otherwise. Requests that fail even so are passed to alone, with all other refs.
-func (s *Service) together(ctx context.Context, job string, refs []meeting.Ref, fn, otherwise timer, alone func([]meeting.Ref) ([]meeting.Outcome, error)) ([]meeting.Outcome, error) {
-	requests, err := s.requestsMadeWith(ctx, refs)
+func (s *Service) OnJointRequests(ctx context.Context, job string, refs []meeting.Ref, fn, otherwise Timer, alone func([]meeting.Ref) ([]meeting.Outcome, error)) ([]meeting.Outcome, error) {
+	requests, err := s.RequestsMadeWith(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
 	outcomes := make([]meeting.Outcome, len(refs))
 	done := make([]bool, len(refs))
 	for _, r := range requests {
-		outcome, err := s.onTogether(ctx, meeting.Timer(job), r.dates[0], fn, otherwise)
-		if impossible(err) {
+		outcome, err := s.onTogether(ctx, meeting.Timer(job), r.Dates[0], fn, otherwise)
+		if Impossible(err) {
 			continue
 		}
 		if err != nil {
@@ -257,7 +207,7 @@ func (s *Service) settledFor(ctx context.Context, ref meeting.Ref, act func() ([
 	if err != nil {
 		return nil, err
 	}
-	rooms, err := s.rooms(ctx, m.RequestedRooms())
+	rooms, err := s.RoomsByID(ctx, m.RequestedRooms())
 	if err != nil {
 		return nil, err
 	}
@@ -265,14 +215,14 @@ func (s *Service) settledFor(ctx context.Context, ref meeting.Ref, act func() ([
 	if m.Request != nil && m.Request.Change != nil {
 		wanted = m.Request.Change.Occupancies(rooms)
 	}
-	if err := s.settle(ctx, wanted, m.ID); err != nil {
+	if err := s.Settle(ctx, wanted, m.ID); err != nil {
 		return nil, err
 	}
 	return act()
 }
 
-// impossible reports whether taken rooms or policies caused the error.
-func impossible(err error) bool {
+// Impossible reports whether taken rooms or policies caused the error.
+func Impossible(err error) bool {
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	_, refused := errors.AsType[*meeting.PolicyError](err) // a quota, or a room that was closed
 	return taken || refused
@@ -283,7 +233,7 @@ func impossible(err error) bool {
 func (s *Service) halving(refs []meeting.Ref, act func([]meeting.Ref) ([]meeting.Outcome, error), otherwise func(meeting.Ref) ([]meeting.Outcome, error)) ([]meeting.Outcome, error) {
 	outcomes, err := act(refs)
 	switch {
-	case !impossible(err):
+	case !Impossible(err):
 		return outcomes, err
 	case len(refs) == 1:
 		return otherwise(refs[0])
@@ -296,10 +246,10 @@ func (s *Service) halving(refs []meeting.Ref, act func([]meeting.Ref) ([]meeting
 	return append(first, second...), err
 }
 
-// onRequests runs a timer on those requests of the given numbers that are still pending.
-func (s *Service) onRequests(ctx context.Context, job string, refs []meeting.Ref, fn timer) ([]meeting.Outcome, error) {
+// OnRequests runs a timer on those requests of the given numbers that are still pending.
+func (s *Service) OnRequests(ctx context.Context, job string, refs []meeting.Ref, fn Timer) ([]meeting.Outcome, error) {
 	by := meeting.Timer(job)
-	return s.onMeetings(ctx, refs, s.preparingDecisions, func(m *meeting.Meeting, c changing, ref meeting.Ref) (meeting.Outcome, error) {
+	return s.onMeetings(ctx, refs, s.PrepareDecisions, func(m *meeting.Meeting, c Preparation, ref meeting.Ref) (meeting.Outcome, error) {
 		switch {
 		case m.Request == nil && m.Approval.Requested == ref.Version:
 			return meeting.Done, nil
@@ -307,7 +257,7 @@ func (s *Service) onRequests(ctx context.Context, job string, refs []meeting.Ref
 			return meeting.Stale, nil
 		}
 		err := fn(m, c, by)
-		if errors.Is(err, errUnchanged) {
+		if errors.Is(err, ErrUnchanged) {
 			return meeting.Done, nil
 		}
 		return meeting.Applied, err
@@ -315,9 +265,9 @@ func (s *Service) onRequests(ctx context.Context, job string, refs []meeting.Ref
 }
 
 // onMeetings changes the meetings of refs in one transaction and updates their messages in the
-// queue. For each ref the function returns its outcome; [Applied] means that it changed the
-// meeting. It gets what prepare looked up beforehand; see [Service.change].
-func (s *Service) onMeetings(ctx context.Context, refs []meeting.Ref, prepare func(context.Context, []*meeting.Meeting) (prepared, error), fn func(*meeting.Meeting, changing, meeting.Ref) (meeting.Outcome, error)) ([]meeting.Outcome, error) {
+// queue. For each ref the function returns its outcome; [meeting.Applied] means that it changed the
+// meeting. It gets what prepare looked up beforehand; see [Service.Change].
+func (s *Service) onMeetings(ctx context.Context, refs []meeting.Ref, prepare func(context.Context, []*meeting.Meeting) (Preparations, error), fn func(*meeting.Meeting, Preparation, meeting.Ref) (meeting.Outcome, error)) ([]meeting.Outcome, error) {
 	for {
 		outcomes, err := s.tryOnMeetings(ctx, refs, prepare, fn)
 		if (errors.Is(err, errRoomsMoved) || errors.Is(err, meeting.ErrRoomsChanged)) && ctx.Err() == nil {
@@ -327,7 +277,7 @@ func (s *Service) onMeetings(ctx context.Context, refs []meeting.Ref, prepare fu
 	}
 }
 
-func (s *Service) tryOnMeetings(ctx context.Context, refs []meeting.Ref, prepare func(context.Context, []*meeting.Meeting) (prepared, error), fn func(*meeting.Meeting, changing, meeting.Ref) (meeting.Outcome, error)) ([]meeting.Outcome, error) {
+func (s *Service) tryOnMeetings(ctx context.Context, refs []meeting.Ref, prepare func(context.Context, []*meeting.Meeting) (Preparations, error), fn func(*meeting.Meeting, Preparation, meeting.Ref) (meeting.Outcome, error)) ([]meeting.Outcome, error) {
 	ids := idsOfRefs(refs)
 	read, err := s.store.Outlines(ctx, ids)
 	if err != nil {
@@ -380,4 +330,90 @@ func idsOfRefs(refs []meeting.Ref) []meeting.ID {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// onTogether applies a timer, in one transaction, to all requests that were made together with that
+// of a date of a series. If rooms or policies prevent a date, it gets otherwise, unless that is
+// nil.
+func (s *Service) onTogether(ctx context.Context, by meeting.Actor, of *meeting.Meeting, fn, otherwise Timer) (meeting.Outcome, error) {
+	refused := map[meeting.ID]bool{} // by quotas
+	_, err := s.planAndSaveWithin(ctx, by, func() (*meeting.SeriesChange, error) {
+		series, err := s.store.Series(ctx, of.SeriesID)
+		if err != nil {
+			return nil, err
+		}
+		ms, err := s.store.SeriesMeetings(ctx, of.SeriesID)
+		if err != nil {
+			return nil, err
+		}
+		waiting := slices.DeleteFunc(slices.Clone(ms), func(m *meeting.Meeting) bool { return !m.RequestedWith(of) })
+		look, err := s.PrepareDecisions(ctx, waiting)
+		if err != nil {
+			return nil, err
+		}
+		var taken map[meeting.ID]bool
+		if otherwise != nil {
+			if taken, err = s.cannotTake(ctx, waiting, look); err != nil {
+				return nil, err
+			}
+		}
+		change := &meeting.SeriesChange{Series: series}
+		for _, m := range waiting {
+			base, act := new(*m), fn
+			if taken[m.ID] || refused[m.ID] && otherwise != nil {
+				act = otherwise
+			}
+			err := act(m, look(m), by)
+			if Impossible(err) && otherwise != nil {
+				err = otherwise(m, look(m), by)
+			}
+			if errors.Is(err, ErrUnchanged) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			change.Before, change.Update = append(change.Before, base), append(change.Update, m)
+		}
+		if len(change.Update) == 0 {
+			return nil, ErrUnchanged
+		}
+		series.NotifyDecisions(change.Update, ms, by, s.Now())
+		return change, nil
+	}, func(e *meeting.PolicyError) {
+		for _, id := range e.Meetings {
+			refused[id] = true
+		}
+	})
+	if errors.Is(err, ErrUnchanged) {
+		return meeting.Done, nil
+	}
+	return meeting.Applied, err
+}
+
+// cannotTake returns the requests that hold nothing and whose rooms are taken.
+func (s *Service) cannotTake(ctx context.Context, waiting []*meeting.Meeting, look Preparations) (map[meeting.ID]bool, error) {
+	var needed []meeting.Occupancy
+	var of, all []meeting.ID
+	for _, m := range waiting {
+		all = append(all, m.ID)
+		needs := m.Occupancies(look(m).Rooms)
+		if c := m.Request.Change; c != nil {
+			needs = m.Keeping(c.Occupancies(look(m).Rooms), c.Slot)
+		}
+		for _, o := range meeting.Uncovered(needs, m.Takes()) {
+			needed, of = append(needed, o), append(of, m.ID)
+		}
+	}
+	cannot := map[meeting.ID]bool{}
+	if len(needed) == 0 {
+		return cannot, nil
+	}
+	taken, err := s.store.Taken(ctx, needed, all)
+	at := s.Now()
+	for i, with := range taken {
+		if len(meeting.Unlapsed(with, at)) > 0 {
+			cannot[of[i]] = true
+		}
+	}
+	return cannot, err
 }

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"errors"
@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
-func (w *world) kind(t *testing.T, f TypeFields) *meeting.Type {
+func (w *world) kind(t *testing.T, f places.TypeFields) *meeting.Type {
 	t.Helper()
-	k, err := w.CreateType(t.Context(), w.root, f)
+	k, err := w.places.CreateType(t.Context(), w.root, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +22,7 @@ func (w *world) kind(t *testing.T, f TypeFields) *meeting.Type {
 }
 
 // ofType are the world's fields for a meeting of a type.
-func (w *world) ofType(k *meeting.Type, in time.Duration, rooms ...*meeting.Room) Fields {
+func (w *world) ofType(k *meeting.Type, in time.Duration, rooms ...*meeting.Room) booking.Fields {
 	f := w.fields(in, rooms...)
 	f.TypeID = &k.ID
 	return f
@@ -27,31 +30,31 @@ func (w *world) ofType(k *meeting.Type, in time.Duration, rooms ...*meeting.Room
 
 func TestTypes_rules(t *testing.T) {
 	w := newWorld(t)
-	exam := w.kind(t, TypeFields{Name: new("Exam"), MinRole: new(meeting.Manager), RoomIDs: &[]int64{w.desk.ID}})
+	exam := w.kind(t, places.TypeFields{Name: new("Exam"), MinRole: new(meeting.Manager), RoomIDs: &[]int64{w.desk.ID}})
 	m := w.book(t, w.mona, w.ofType(exam, time.Hour, w.desk))
 	same(t, "type", m.TypeID, exam.ID)
 	_, err := w.Book(t.Context(), w.ann, w.ofType(exam, 3*time.Hour, w.desk, w.board))
 	same(t, "a member, elsewhere, too", violations(t, err), []string{"type_role", "type_room"})
 
 	own := w.book(t, w.ann, w.fields(5*time.Hour, w.desk))
-	_, err = w.Update(t.Context(), w.ann, own.ID, nil, Fields{TypeID: &exam.ID})
+	_, err = w.Update(t.Context(), w.ann, own.ID, nil, booking.Fields{TypeID: &exam.ID})
 	same(t, "a change to the type", violations(t, err), []string{"type_role"})
-	if _, err := w.Update(t.Context(), w.root, own.ID, nil, Fields{TypeID: &exam.ID}); err != nil {
+	if _, err := w.Update(t.Context(), w.root, own.ID, nil, booking.Fields{TypeID: &exam.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, own.ID, nil, Fields{Title: new("Same type")}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, own.ID, nil, booking.Fields{Title: new("Same type")}); err != nil {
 		t.Errorf("a change beside the type: %v", err)
 	}
-	_, err = w.Update(t.Context(), w.ann, own.ID, nil, Fields{RoomIDs: &[]int64{w.board.ID}})
+	_, err = w.Update(t.Context(), w.ann, own.ID, nil, booking.Fields{RoomIDs: &[]int64{w.board.ID}})
 	same(t, "a room without the type", violations(t, err), []string{"type_room"})
-	got, err := w.Update(t.Context(), w.ann, own.ID, nil, Fields{TypeID: new(int64(0))})
+	got, err := w.Update(t.Context(), w.ann, own.ID, nil, booking.Fields{TypeID: new(int64(0))})
 	if err != nil || got.TypeID != 0 {
 		t.Errorf("without a type: %d, %v", got.TypeID, err)
 	}
 	h := w.store.history[own.ID]
 	same(t, "history", h[len(h)-1].Changes["type_id"], meeting.Change{From: exam.ID})
 
-	if _, err := w.UpdateType(t.Context(), w.root, exam.ID, nil, TypeFields{Active: new(false)}); err != nil {
+	if _, err := w.places.UpdateType(t.Context(), w.root, exam.ID, nil, places.TypeFields{Active: new(false)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{exam.ID, 4711} {
@@ -63,15 +66,15 @@ func TestTypes_rules(t *testing.T) {
 			t.Errorf("type %d: %v", id, err)
 		}
 	}
-	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, Fields{TypeID: &exam.ID, Title: new("Keeps it")}); err != nil {
+	if _, err := w.Update(t.Context(), w.mona, m.ID, nil, booking.Fields{TypeID: &exam.ID, Title: new("Keeps it")}); err != nil {
 		t.Errorf("a meeting of an inactive type: %v", err)
 	}
 }
 
 func TestTypes_exemptFromQuotas(t *testing.T) {
 	w := newWorld(t)
-	lab := w.room(t, RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
-	clean := w.kind(t, TypeFields{Name: new("Cleaning"), QuotaExempt: new(true)})
+	lab := w.room(t, places.RoomFields{Name: new("Lab"), Quota: &policy.Quota{Per: policy.PerDay, Count: 1}})
+	clean := w.kind(t, places.TypeFields{Name: new("Cleaning"), QuotaExempt: new(true)})
 	w.book(t, w.ann, w.ofType(clean, time.Hour, lab))
 	w.book(t, w.ann, w.fields(2*time.Hour, lab)) // the first one that counts
 	w.book(t, w.ann, w.ofType(clean, 3*time.Hour, lab))
@@ -81,13 +84,13 @@ func TestTypes_exemptFromQuotas(t *testing.T) {
 	f.TypeID = &clean.ID
 	r := w.bookSeries(t, w.ann, f)
 	same(t, "of a date", r.Meetings[2].TypeID, clean.ID)
-	if _, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Title: new("Sweeping")}}); err != nil {
+	if _, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Title: new("Sweeping")}}); err != nil {
 		t.Errorf("a change of the series: %v", err)
 	}
-	if _, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, Fields{TypeID: new(int64(0))}); err != nil {
+	if _, err := w.Update(t.Context(), w.ann, r.Meetings[1].ID, nil, booking.Fields{TypeID: new(int64(0))}); err != nil {
 		t.Errorf("a date that counts now: %v", err)
 	}
-	changed, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Description: new("With water")}})
+	changed, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Description: new("With water")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,7 @@ func TestTypes_exemptFromQuotas(t *testing.T) {
 
 func TestTypes_hiddenInPrivateMeetings(t *testing.T) {
 	w := newWorld(t)
-	secret := w.kind(t, TypeFields{Name: new("Dismissal")})
+	secret := w.kind(t, places.TypeFields{Name: new("Dismissal")})
 	f := w.ofType(secret, time.Hour, w.desk)
 	f.Visibility = new(meeting.Private)
 	m := w.book(t, w.ann, f)
@@ -113,21 +116,21 @@ func TestTypes_hiddenInPrivateMeetings(t *testing.T) {
 
 func TestTypes_fields(t *testing.T) {
 	w := newWorld(t)
-	bad := TypeFields{
+	bad := places.TypeFields{
 		Name: new(" "), Names: &map[string]string{"fr": "Examen"}, Color: new(meeting.Color("#ff0000")), MinRole: new(meeting.Role("king")),
 		SiteIDs: &[]int64{4711}, RoomIDs: &[]int64{4712},
 	}
-	_, err := w.CreateType(t.Context(), w.root, bad)
+	_, err := w.places.CreateType(t.Context(), w.root, bad)
 	invalid, _ := errors.AsType[*meeting.InvalidError](err)
 	if invalid == nil || len(invalid.Faults) != 6 {
 		t.Errorf("%v, want six faults", err)
 	}
-	if _, err := w.CreateType(t.Context(), w.mona, TypeFields{Name: new("Exam")}); !errors.Is(err, meeting.ErrForbidden) {
+	if _, err := w.places.CreateType(t.Context(), w.mona, places.TypeFields{Name: new("Exam")}); !errors.Is(err, meeting.ErrForbidden) {
 		t.Errorf("a manager: %v", err)
 	}
-	k := w.kind(t, TypeFields{Name: new("Exam")})
+	k := w.kind(t, places.TypeFields{Name: new("Exam")})
 	same(t, "defaults", []any{k.Color, k.MinRole, k.Active, k.QuotaExempt}, []any{meeting.Color("gray"), meeting.Member, true, false})
-	got, err := w.UpdateType(t.Context(), w.root, k.ID, new(int64(1)), TypeFields{Name: new("Exam")})
+	got, err := w.places.UpdateType(t.Context(), w.root, k.ID, new(int64(1)), places.TypeFields{Name: new("Exam")})
 	if err != nil || got.Version != 1 {
 		t.Errorf("no change: version %d, %v", got.Version, err)
 	}

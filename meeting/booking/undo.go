@@ -21,15 +21,15 @@ const undoAllowance = 2 * time.Second
 // UndoStore is what an undo needs from persistence, on the terms of [Store].
 type UndoStore interface {
 	// LastChange and LastSeriesChange return the latest change of a meeting, or of a series, that
-	// could be undone when it was made; [ErrNotFound] if there is none.
+	// could be undone when it was made; [meeting.ErrNotFound] if there is none.
 	LastChange(ctx context.Context, id meeting.ID) (*meeting.PastChange, error)
 	LastSeriesChange(ctx context.Context, id int64) (*meeting.PastChange, error)
 }
 
 // Undo takes back the actor's latest change of a meeting: it is as before, or cancelled if the change
-// created it. Nobody is notified, neither of the change nor of its undo. It fails with [ErrUndoExpired]
-// if the time is over, with [ErrChangedSince] if the meeting has changed since, and with a
-// [*ConflictError] if its rooms were taken meanwhile.
+// created it. Nobody is notified, neither of the change nor of its undo. It fails with [meeting.ErrUndoExpired]
+// if the time is over, with [meeting.ErrChangedSince] if the meeting has changed since, and with a
+// [*meeting.ConflictError] if its rooms were taken meanwhile.
 func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64) (*meeting.Meeting, error) {
 	c, err := s.undo(ctx, by, func() (*meeting.PastChange, error) {
 		m, err := s.store.Meeting(ctx, id)
@@ -62,14 +62,14 @@ func (s *Service) UndoSeries(ctx context.Context, by meeting.Actor, id int64, if
 		case err != nil:
 			return nil, err
 		case p.UserID != by.ID:
-			return nil, s.refuse(ctx, by, series)
+			return nil, s.Refuse(ctx, by, series)
 		}
 		return p, fault.CheckVersion(ifMatch, series.Version)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.showSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Update, Saved: true})
+	return s.ShowSeriesResult(ctx, by, &SeriesResult{Series: c.Series, Meetings: c.Update, Saved: true})
 }
 
 // lastChange returns the latest change of a meeting: its booking, a change of it alone, or a change of
@@ -84,7 +84,7 @@ func (s *Service) lastChange(ctx context.Context, by meeting.Actor, m *meeting.M
 			return nil, meeting.ErrUndoExpired
 		}
 		return &meeting.PastChange{
-			Undoable: meeting.Undoable{UserID: booked[0].Actor.ID, At: m.CreatedAt, Until: m.CreatedAt.Add(s.conf().Undo)},
+			Undoable: meeting.Undoable{UserID: booked[0].Actor.ID, At: m.CreatedAt, Until: m.CreatedAt.Add(s.Settings().Undo)},
 			Meetings: []meeting.PastMeeting{{ID: m.ID, Version: m.Version}},
 		}, nil
 	}
@@ -107,8 +107,8 @@ func (s *Service) undo(ctx context.Context, by meeting.Actor, find func() (*meet
 		if err != nil {
 			return nil, err
 		}
-		at := s.clock()
-		switch length := s.conf().Undo; {
+		at := s.Now()
+		switch length := s.Settings().Undo; {
 		case p.UserID != by.ID:
 			return nil, meeting.ErrForbidden
 		case length <= 0 || at.After(p.Until.Add(undoAllowance)):
@@ -144,7 +144,7 @@ func (s *Service) planUndo(ctx context.Context, by meeting.Actor, p *meeting.Pas
 		}
 	}
 	slices.Sort(want)
-	rooms, err := s.rooms(ctx, slices.Compact(want))
+	rooms, err := s.RoomsByID(ctx, slices.Compact(want))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package booking
+package booking_test
 
 import (
 	"slices"
@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/series"
+	"punctual/meeting/zones"
 )
 
 // rulesChanged makes everything as if it had been booked when clocks were an hour ahead of those
@@ -37,47 +40,47 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {
 		const old, fresh = "old", "new"
 		for name, c := range map[string]struct {
-			edit func(w *world, r *SeriesResult, start func(int) string) error
+			edit func(w *world, r *booking.SeriesResult, start func(int) string) error
 			want []string // of the four dates: by which rules they take place
 		}{
-			"title": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Title: new("B")}})
+			"title": {func(w *world, r *booking.SeriesResult, _ func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Title: new("B")}})
 				return err
 			}, []string{old, old, old, old}},
-			"title of the following": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(start(2))), Fields: Fields{Title: new("B")}})
+			"title of the following": {func(w *world, r *booking.SeriesResult, start func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(start(2))), Fields: booking.Fields{Title: new("B")}})
 				return err
 			}, []string{old, old, old, old}},
-			"the following later": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(start(2))),
-					Fields: Fields{Start: new(clock.Parse("2027-02-25T14:00:00")), End: new(clock.Parse("2027-02-25T15:00:00"))}})
+			"the following later": {func(w *world, r *booking.SeriesResult, start func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Scope: meeting.ScopeFollowing, From: new(clock.Parse(start(2))),
+					Fields: booking.Fields{Start: new(clock.Parse("2027-02-25T14:00:00")), End: new(clock.Parse("2027-02-25T15:00:00"))}})
 				return err
 			}, []string{old, old, "14:00", "14:00"}},
-			"all later": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Fields: Fields{Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00"))}})
+			"all later": {func(w *world, r *booking.SeriesResult, _ func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-11T14:00:00")), End: new(clock.Parse("2027-02-11T15:00:00"))}})
 				return err
 			}, []string{"14:00", "14:00", "14:00", "14:00"}},
-			"another rule": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{Rule: new("FREQ=WEEKLY;COUNT=5")})
+			"another rule": {func(w *world, r *booking.SeriesResult, _ func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{Rule: new("FREQ=WEEKLY;COUNT=5")})
 				return err
 			}, []string{fresh, fresh, fresh, fresh, fresh}},
-			"left out by its original start": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]clock.Time{clock.ParseDate(start(1))}})
+			"left out by its original start": {func(w *world, r *booking.SeriesResult, start func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{ExDates: &[]clock.Time{clock.ParseDate(start(1))}})
 				return err
 			}, []string{old, old, old}},
-			"left out by its day": {func(w *world, r *SeriesResult, _ func(int) string) error {
-				_, err := w.UpdateSeries(t.Context(), w.ann, r.Series.ID, nil, SeriesFields{ExDates: &[]clock.Time{clock.ParseDate("2027-02-18")}})
+			"left out by its day": {func(w *world, r *booking.SeriesResult, _ func(int) string) error {
+				_, err := w.series.Update(t.Context(), w.ann, r.Series.ID, nil, series.Fields{ExDates: &[]clock.Time{clock.ParseDate("2027-02-18")}})
 				return err
 			}, []string{old, old, old}},
-			"the following cancelled": {func(w *world, r *SeriesResult, start func(int) string) error {
-				_, err := w.CancelSeries(t.Context(), w.ann, r.Series.ID, nil, meeting.ScopeFollowing, new(clock.Parse(start(2))), "")
+			"the following cancelled": {func(w *world, r *booking.SeriesResult, start func(int) string) error {
+				_, err := w.series.Cancel(t.Context(), w.ann, r.Series.ID, nil, meeting.ScopeFollowing, new(clock.Parse(start(2))), "")
 				return err
 			}, []string{old, old}},
-			"one cancelled and added": {func(w *world, r *SeriesResult, start func(int) string) error {
+			"one cancelled and added": {func(w *world, r *booking.SeriesResult, start func(int) string) error {
 				if _, err := w.Cancel(t.Context(), w.ann, r.Meetings[1].ID, nil, ""); err != nil {
 					return err
 				}
-				_, err := w.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse(start(1))), "")
+				_, err := w.series.AddDate(t.Context(), w.ann, r.Series.ID, nil, new(clock.Parse(start(1))), "")
 				return err
 			}, []string{old, old, old, fresh}},
 		} {
@@ -113,13 +116,13 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 			if len(slices.Compact(slices.Clone(days))) != len(days) {
 				t.Errorf("%s: a day is booked twice: %v", name, days)
 			}
-			for _, series := range w.store.series {
-				state, err := w.Series(t.Context(), w.ann, series.ID)
+			for id := range w.store.series {
+				state, err := w.series.Series(t.Context(), w.ann, id)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, a := range state.Absent {
-					if a.Reason == ReasonSkipped {
+					if a.Reason == series.ReasonSkipped {
 						t.Errorf("%s: the date of %v is booked and reported as skipped", name, a.OriginalStart)
 					}
 				}
@@ -133,7 +136,7 @@ func TestUpdateSeries_afterTheRulesOfTheZoneChanged(t *testing.T) {
 func TestRebaseZones(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {
 		w := newWorld(t)
-		at := func(room *meeting.Room, hour int) Fields {
+		at := func(room *meeting.Room, hour int) booking.Fields {
 			f := w.fields(0, room)
 			start := time.Date(2027, 2, 11, hour, 0, 0, 0, time.UTC)
 			f.Start, f.End, f.Timezone = new(clock.Parse(start.Format(clock.WallLayout))), new(clock.Parse(start.Add(time.Hour).Format(clock.WallLayout))), new("Europe/Berlin")
@@ -142,7 +145,7 @@ func TestRebaseZones(t *testing.T) {
 		r := w.bookSeries(t, w.ann, w.weekly("FREQ=WEEKLY;COUNT=3", w.desk)) // at 10:00
 		before, after := w.book(t, w.ann, at(w.desk, 9)), w.book(t, w.ann, at(w.desk, 11))
 		blocked := w.book(t, w.ann, at(w.board, 10))
-		if _, err := w.Approve(t.Context(), w.mona, blocked.ID, nil, ""); err != nil {
+		if _, err := w.approval.Approve(t.Context(), w.mona, blocked.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		utc := at(w.desk, 20)
@@ -166,7 +169,7 @@ func TestRebaseZones(t *testing.T) {
 		}
 		want[taken.ID], want[blocked.ID] = taken.Slot, clock.Slot{Start: kept.Start.Add(by), End: kept.End.Add(by)}
 
-		found, err := w.CheckZones(t.Context())
+		found, err := w.zones.Check(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +177,7 @@ func TestRebaseZones(t *testing.T) {
 			t.Errorf("%d meetings would move or cannot, want 6", len(found))
 		}
 		w.store.notices = nil
-		moved, left, err := w.RebaseZones(t.Context())
+		moved, left, err := w.zones.Rebase(t.Context())
 		if err != nil || len(moved) != 5 || len(left) != 1 {
 			t.Fatalf("moved %d, left %d: %v", len(moved), len(left), err)
 		}
@@ -193,7 +196,7 @@ func TestRebaseZones(t *testing.T) {
 				t.Errorf("the date of %v is told as that of %v", m.Slot.Start, m.OriginalStart)
 			}
 			last := w.store.history[m.ID][len(w.store.history[m.ID])-1]
-			if last.Action != meeting.ActionChanged || last.Reason != ReasonZoneRules {
+			if last.Action != meeting.ActionChanged || last.Reason != zones.ReasonZoneRules {
 				t.Errorf("history ends with %+v", last)
 			}
 		}
@@ -204,7 +207,7 @@ func TestRebaseZones(t *testing.T) {
 			}
 		}
 		same(t, "mails to the organizer", notified, map[string]int{"Weekly": 1, "Review": 2})
-		moved, left, err = w.RebaseZones(t.Context())
+		moved, left, err = w.zones.Rebase(t.Context())
 		if err != nil || len(moved) != 0 || len(left) != 1 {
 			t.Errorf("again: moved %d, left %d: %v", len(moved), len(left), err)
 		}
@@ -217,7 +220,7 @@ func TestWatchZones(t *testing.T) {
 	w.book(t, w.ann, w.fields(time.Hour, w.desk))
 	watch := func(want ...string) {
 		t.Helper()
-		changed, unknown, err := w.WatchZones(t.Context())
+		changed, unknown, err := w.zones.Watch(t.Context())
 		if err != nil || len(unknown) != 0 {
 			t.Fatal(unknown, err)
 		}
@@ -227,13 +230,13 @@ func TestWatchZones(t *testing.T) {
 	w.store.zones[0].Hash = "of other rules"
 	watch("Europe/Berlin")
 	watch("Europe/Berlin")
-	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 1 || !shown[0].ChangedAt.Equal(w.at) {
+	if shown, err := w.zones.Changed(t.Context()); err != nil || len(shown) != 1 || !shown[0].ChangedAt.Equal(w.at) {
 		t.Errorf("shown %v, %v", shown, err)
 	}
-	if _, _, err := w.RebaseZones(t.Context()); err != nil {
+	if _, _, err := w.zones.Rebase(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if shown, err := w.ChangedZones(t.Context()); err != nil || len(shown) != 0 {
+	if shown, err := w.zones.Changed(t.Context()); err != nil || len(shown) != 0 {
 		t.Errorf("still shown: %v, %v", shown, err)
 	}
 	watch()
@@ -243,7 +246,7 @@ func TestWatchZones(t *testing.T) {
 	for _, m := range w.store.meetings {
 		m.Timezone = "Gone/Away"
 	}
-	_, unknown, err := w.WatchZones(t.Context())
+	_, unknown, err := w.zones.Watch(t.Context())
 	if err != nil || !slices.Equal(unknown, []string{"Gone/Away"}) {
 		t.Errorf("unknown %v, %v", unknown, err)
 	}

@@ -4,8 +4,8 @@ import (
 	"punctual/account/fault"
 )
 
-// unknownZone returns the error for a stored time zone that the zone data no longer contain.
-func (s *Service) unknownZone(name string) error {
+// UnknownZone returns the error for a stored time zone that the zone data no longer contain.
+func (s *Service) UnknownZone(name string) error {
 	s.logUnknown(name)
 	return fault.Invalid("timezone", "unknown_timezone", "must be a known time zone: %q is unknown on this server", name)
 }

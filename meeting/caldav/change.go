@@ -1,6 +1,7 @@
 package caldav
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // change makes a meeting or series what the event says, and returns which it is then. shown is the event as
@@ -41,6 +43,7 @@ func (u *upload) change(target Member, shown string) (Member, error) {
 	if ms[0].Organizer.UserID != u.by.ID {
 		return target, u.respond(target, old, ms)
 	}
+	u.by.Calendar = ms[0].Foreign == meeting.OriginCalDAV
 	switch booked, err := u.stillBooks(); {
 	case err != nil:
 		return target, err
@@ -100,7 +103,7 @@ func (u *upload) allDecline() bool {
 func (u *upload) release(target Member) error {
 	var err error
 	if target.SeriesID != 0 {
-		_, err = u.Meetings.CancelSeries(u.ctx(), u.by, target.SeriesID, nil, meeting.ScopeAll, nil, "")
+		_, err = u.Series.Cancel(u.ctx(), u.by, target.SeriesID, nil, meeting.ScopeAll, nil, "")
 	} else {
 		_, err = u.Meetings.Cancel(u.ctx(), u.by, target.MeetingID, nil, "")
 	}
@@ -125,12 +128,12 @@ func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object)
 	target := Member{MeetingID: m.ID}
 	now := u.object.Head()
 	shared, _ := u.differing(old.Head(), now)
-	f := booking.SeriesFields{Fields: shared}
+	f := series.Fields{Fields: shared}
 	u.recurring(&f, dates)
 	var err error
 	u.declined, err = u.inRooms(m.RoomIDs, u.roomsOf(now), true, &f.Fields, func() error {
 		return u.tolerating(&f, dates, func() error {
-			made, err := u.Meetings.Repeat(u.ctx(), u.by, m.ID, nil, f)
+			made, err := u.Series.Repeat(u.ctx(), u.by, m.ID, nil, f)
 			if err == nil {
 				target = Member{SeriesID: made.Series.ID}
 			}
@@ -144,7 +147,7 @@ func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object)
 }
 
 // tolerating tries to book a series. As few of its dates may be taken as the settings say: these decline.
-func (u *upload) tolerating(f *booking.SeriesFields, dates *itip.Dates, try func() error) error {
+func (u *upload) tolerating(f *series.Fields, dates *itip.Dates, try func() error) error {
 	f.OnConflict = meeting.FailOnConflict
 	err := try()
 	taken, ok := errors.AsType[*meeting.SeriesConflictError](err)
@@ -258,7 +261,7 @@ func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *it
 	}
 	now, was := u.object.Master, old.Master
 	shared, changed := u.differing(was, now)
-	f := booking.SeriesFields{Fields: shared, OnConflict: meeting.FailOnConflict, Scope: meeting.ScopeAll}
+	f := series.Fields{Fields: shared, OnConflict: meeting.FailOnConflict, Scope: meeting.ScopeAll}
 	moves := shared.Start != nil || !slices.Equal(now.Rules, was.Rules) || !sameDates(startsOf(now.RDates), startsOf(was.RDates))
 	if moves {
 		u.recurring(&f, dates)
@@ -268,7 +271,7 @@ func (u *upload) changeSeries(id int64, held []int64, dates *itip.Dates, old *it
 			return nil
 		}
 		save := func() error {
-			_, err := u.Meetings.UpdateSeries(u.ctx(), u.by, id, nil, f)
+			_, err := u.Series.Update(u.ctx(), u.by, id, nil, f)
 			return err
 		}
 		if !moves {
@@ -365,7 +368,7 @@ func (u *upload) changeExcluded(id int64, was, now *itip.Event) error {
 // It is not added if all rooms decline, or if the rule does not have it.
 func (u *upload) addDate(id int64, at time.Time, rooms []int64, own booking.Fields) (added bool, declined []int64, err error) {
 	declined, err = u.inRooms(nil, rooms, true, &own, func() error {
-		_, err := u.Meetings.AddDateLike(u.ctx(), u.by, id, nil, new(clock.At(at)), own, meeting.FailOnConflict)
+		_, err := u.Series.AddDateLike(u.ctx(), u.by, id, nil, new(clock.At(at)), own, meeting.FailOnConflict)
 		return err
 	})
 	if _, refused := refusal(err); refused {
@@ -565,6 +568,14 @@ func (r *request) remove() error {
 	if r.place.kind != object || r.place.room {
 		return &davError{status: http.StatusForbidden, condition: "need-privileges"}
 	}
+	err := r.Store.Atomically(r.ctx(), func(ctx context.Context) error { return r.within(ctx).delete() })
+	if err == nil {
+		r.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func (r *request) delete() error {
 	existing, _, err := r.conditions()
 	if err != nil {
 		return err
@@ -592,7 +603,6 @@ func (r *request) remove() error {
 			}
 		}
 	}
-	r.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -612,7 +622,7 @@ func (r *request) cancel(target Member) error {
 	own := ms[0].Organizer.UserID == r.by.ID
 	switch {
 	case own && target.SeriesID != 0:
-		_, err = r.Meetings.CancelSeries(r.ctx(), r.by, target.SeriesID, nil, meeting.ScopeAll, nil, "")
+		_, err = r.Series.Cancel(r.ctx(), r.by, target.SeriesID, nil, meeting.ScopeAll, nil, "")
 	case own:
 		_, err = r.Meetings.Cancel(r.ctx(), r.by, target.MeetingID, nil, "")
 	case target.SeriesID != 0:

@@ -3,6 +3,7 @@ package caldav
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // upload is an event that a program stores.
@@ -47,42 +49,65 @@ func (r *request) put() error {
 	if r.place.kind != object || r.place.room {
 		return &davError{status: http.StatusForbidden, condition: "need-privileges"}
 	}
-	u := &upload{request: r}
-	if err := u.read(); err != nil {
-		return err
-	}
-	existing, shown, err := r.conditions()
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
+	}
+	var u *upload
+	created := false
+	err = r.Store.Atomically(r.ctx(), func(ctx context.Context) error {
+		u = &upload{request: r.within(ctx)}
+		if err := u.read(body); err != nil {
+			return err
+		}
+		created, err = u.store()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	u.request = r
+	return u.answer(created)
+}
+
+// store books, changes or keeps the event, and reports whether it is new.
+func (u *upload) store() (created bool, err error) {
+	existing, shown, err := u.conditions()
+	if err != nil {
+		return false, err
 	}
 	stored, target, err := u.target(existing)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if existing == nil && target != (Member{}) {
+		texts, err := u.render(u.ctx(), u.collection(), []Member{target}, nil)
+		if err != nil {
+			return false, err
+		}
+		shown = texts[target.key()]
 	}
 	if err := u.chooseRooms(target); err != nil {
-		return err
+		return false, err
 	}
 	switch {
 	case target != (Member{}):
 		target, err = u.change(target, shown)
-	case u.own && len(u.rooms) > 0 && !u.object.Head().Cancelled && r.Settings().Schedule:
+	case u.own && len(u.rooms) > 0 && !u.object.Head().Cancelled && u.Settings().Schedule:
 		target, err = u.book()
 	}
 	if err != nil {
-		return u.refused(err)
+		return false, u.refused(err)
 	}
 	if u.own && (target != (Member{}) || len(u.declined) > 0) {
 		u.answerForRooms()
 	}
-	stored.MeetingID, stored.SeriesID, stored.ICS, stored.UpdatedAt = target.MeetingID, target.SeriesID, u.sent, r.Now()
+	stored.MeetingID, stored.SeriesID, stored.ICS, stored.UpdatedAt = target.MeetingID, target.SeriesID, u.sent, u.Now()
 	if u.edited {
 		stored.ICS = u.text.String()
 	}
 	stored.Start, stored.End = u.span()
-	if err := r.Store.SaveObject(r.ctx(), stored); err != nil {
-		return err
-	}
-	return u.answer(existing == nil)
+	return existing == nil, u.Store.SaveObject(u.ctx(), stored)
 }
 
 // answer reports that the event is stored.
@@ -147,11 +172,7 @@ func (r *request) conditions() (existing *Change, text string, err error) {
 }
 
 // read reads and checks the event.
-func (u *upload) read() error {
-	body, err := io.ReadAll(u.Body)
-	if err != nil {
-		return err
-	}
+func (u *upload) read(body []byte) error {
 	if kind := u.request.sent("Content-Type"); kind != "" && !strings.HasPrefix(strings.ToLower(kind), "text/calendar") {
 		return precondition("supported-calendar-data", "Content-Type: must be text/calendar")
 	}
@@ -296,7 +317,8 @@ func (u *upload) target(existing *Change) (*Stored, Member, error) {
 		}
 	}
 	if existing == nil {
-		return stored, Member{}, nil
+		target, err := u.byMail()
+		return stored, target, err
 	}
 	target := memberOf(existing.Object)
 	if target.ObjectID != 0 {
@@ -320,6 +342,15 @@ func (u *upload) target(existing *Change) (*Stored, Member, error) {
 		}
 	}
 	return stored, target, nil
+}
+
+// byMail returns what invitations by mail booked for a new event before its program stored it here. It is the
+// program's from then on, which goes on notifying the attendees.
+func (u *upload) byMail() (Member, error) {
+	if !u.own || len(u.rooms) == 0 || !u.Settings().Schedule {
+		return Member{}, nil
+	}
+	return u.Store.Adopt(u.ctx(), u.object.UID, u.by.Email)
 }
 
 // span is when an event without a meeting takes place. One with a rule has no end here: its last date
@@ -362,7 +393,7 @@ func refusal(err error) (string, bool) {
 	if e, ok := errors.AsType[*meeting.PolicyError](err); ok {
 		var texts []string
 		for _, v := range e.Violations {
-			texts = append(texts, v.Message)
+			texts = append(texts, strings.TrimSpace(v.Location+" "+v.Message))
 		}
 		return strings.Join(texts, "; "), true
 	}
@@ -451,7 +482,7 @@ func (u *upload) book() (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
-	f := booking.SeriesFields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
+	f := series.Fields{Fields: u.fields(u.object.Head()), OnConflict: meeting.FailOnConflict}
 	f.RoomIDs = &rooms
 	var target Member
 	if dates.Set == nil {
@@ -471,7 +502,7 @@ func (u *upload) book() (Member, error) {
 			return err
 		}
 		return u.tolerating(&f, dates, func() error {
-			made, err := u.Meetings.BookSeries(u.ctx(), u.by, f)
+			made, err := u.Series.Book(u.ctx(), u.by, f)
 			if err == nil {
 				target.SeriesID = made.Series.ID
 			}
@@ -481,47 +512,17 @@ func (u *upload) book() (Member, error) {
 	u.declined = append(without(u.rooms, rooms), declined...)
 	switch _, ok := refusal(err); {
 	case ok:
-		target, err = u.booked(dates, *f.Title)
+		u.findRooms()
+		u.declined, err = u.rooms, nil
 	case err == nil && target.SeriesID != 0:
 		err = u.changeDates(target.SeriesID, nil)
 	}
 	return target, err
 }
 
-// booked returns what an earlier attempt to store the event booked before it was interrupted: a meeting
-// like it that no event shows. If there is none, the rooms decline.
-func (u *upload) booked(d *itip.Dates, title string) (Member, error) {
-	u.findRooms()
-	u.declined = u.rooms
-	q := meeting.MeetingQuery{From: d.Slot.Start, To: d.Slot.End, OrganizerID: u.by.ID, Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed}}
-	ms, _, err := u.Meetings.Meetings(u.ctx(), u.by, q, meeting.Page{Limit: 20})
-	if err != nil {
-		return Member{}, err
-	}
-	stored, err := u.storedBy(u.ctx(), u.by.ID)
-	if err != nil {
-		return Member{}, err
-	}
-	for _, m := range ms {
-		like := Member{MeetingID: m.ID}
-		if m.SeriesID != 0 {
-			like = Member{SeriesID: m.SeriesID}
-		}
-		if m.Slot == d.Slot && m.Title == title && len(without(m.RoomIDs, u.rooms)) == 0 && (m.SeriesID != 0) == (d.Set != nil) && stored[like.key()] == nil &&
-			u.Now().Sub(m.CreatedAt) < interrupted {
-			u.declined = without(u.rooms, m.RoomIDs)
-			return like, nil
-		}
-	}
-	return Member{}, nil
-}
-
-// interrupted is how long ago an attempt to store an event may have been interrupted.
-const interrupted = time.Hour
-
 // recurring sets the rule of a series, its first date and its dates. An event that takes place once is a series of one
 // date.
-func (u *upload) recurring(f *booking.SeriesFields, d *itip.Dates) {
+func (u *upload) recurring(f *series.Fields, d *itip.Dates) {
 	set := d.Set
 	if set == nil {
 		zone := clock.ZoneOrUTC(d.Zone)

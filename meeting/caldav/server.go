@@ -16,6 +16,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
+	"punctual/meeting/series"
 )
 
 // ErrChanged is returned for an object or a calendar that changed meanwhile.
@@ -38,6 +39,7 @@ type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, leng
 type Server struct {
 	Store     Store
 	Meetings  *booking.Service
+	Series    *series.Service
 	Calendars Calendars
 	Busy      func(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error) // by lower-case email, without strangers
 	Suggest   Suggest
@@ -56,6 +58,13 @@ type request struct {
 }
 
 func (r *request) ctx() context.Context { return r.Request.Context() }
+
+// within returns the request with another context.
+func (r *request) within(ctx context.Context) *request {
+	other := *r
+	other.Request = r.Request.WithContext(ctx)
+	return &other
+}
 
 // Serve answers a request of a user below [Root], or a PROPFIND of the path / that asks where that is.
 func (s *Server) Serve(w http.ResponseWriter, req *http.Request, by meeting.Actor) {

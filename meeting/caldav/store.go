@@ -75,6 +75,9 @@ type Change struct {
 
 // Store is the persistence of calendars. Safe for concurrent use.
 type Store interface {
+	// Atomically runs f in one transaction: what the stores and the use cases do with the context of f
+	// is kept as a whole, or not at all. It may run f several times.
+	Atomically(ctx context.Context, f func(context.Context) error) error
 	// State returns a text that changes whenever a member of the collection with an end after from
 	// does. It is much cheaper than Members.
 	State(ctx context.Context, c Collection, from time.Time) (string, error)
@@ -98,6 +101,10 @@ type Store interface {
 	// [ErrChanged] otherwise, also if another object of the user has its name or UID.
 	SaveObject(ctx context.Context, o *Stored) error
 	DeleteObject(ctx context.Context, o *Stored) error
+
+	// Adopt hands the meeting or series that invitations by mail booked for an event of a user over to the user's
+	// calendar program, which keeps the event over CalDAV from then on. It returns no member if nothing is booked.
+	Adopt(ctx context.Context, uid, organizer string) (Member, error)
 
 	// Properties returns what a user named and colored, by the name of the property. The values are XML.
 	Properties(ctx context.Context, userID int64, path string) (map[xml.Name]string, error)

@@ -16,6 +16,7 @@ import (
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -255,7 +256,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 	hold := true
 	var mu sync.Mutex
 	current := now
-	service := func(db *database.DB) *booking.Service {
+	service := func(db *database.DB) *services {
 		settings := func() meeting.Settings {
 			mu.Lock()
 			defer mu.Unlock()
@@ -266,7 +267,7 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 			defer mu.Unlock()
 			return current
 		}
-		return booking.NewService(gormstore.New(db.Gorm, outbox{}), people{f}, deaf{}, settings, time, slog.New(slog.DiscardHandler))
+		return newServices(gormstore.New(db.Gorm, outbox{}), people{f}, deaf{}, settings, time, slog.New(slog.DiscardHandler))
 	}
 	one, two := service(f.db), service(second)
 	room := f.room("Hall", func(r *meeting.Room) {
@@ -281,8 +282,8 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 		}
 		return m
 	}
-	approve := func(s *booking.Service, by meeting.Actor, id meeting.ID) error {
-		_, err := s.Approve(t.Context(), by, id, nil, "")
+	approve := func(s *services, by meeting.Actor, id meeting.ID) error {
+		_, err := s.approval.Approve(t.Context(), by, id, nil, "")
 		return err
 	}
 	decisions := map[meeting.Action]bool{meeting.ActionConfirmed: true, meeting.ActionRejected: true, meeting.ActionCancelled: true}
@@ -333,7 +334,10 @@ func TestApproval_exactlyOneOutcome(t *testing.T) {
 		})
 	race("approve against another approver",
 		func(m *meeting.Meeting) error { return approve(one, f.manager, m.ID) },
-		func(m *meeting.Meeting) error { _, err := two.Reject(t.Context(), f.admin, m.ID, nil, ""); return err })
+		func(m *meeting.Meeting) error {
+			_, err := two.approval.Reject(t.Context(), f.admin, m.ID, nil, "")
+			return err
+		})
 
 	mu.Lock()
 	hold = false
@@ -363,14 +367,14 @@ func TestApproval_series(t *testing.T) {
 			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}, SecondIDs: []int64{f.admin.ID}}
 		})
 		settings := func() meeting.Settings { return meeting.Settings{HoldPending: true, ApprovalTimeout: time.Hour} }
-		s := booking.NewService(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		s := newServices(f.store, people{f}, deaf{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 		book := func(start string) *booking.SeriesResult {
 			t.Helper()
-			fields := booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: booking.Fields{
+			fields := series.Fields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: booking.Fields{
 				Title: new("Stand-up"), RoomIDs: &[]int64{hall.ID}, Start: new(clock.Parse("2027-02-11T" + start + ":00")), End: new(clock.Parse("2027-02-11T" + start + ":30")),
 				Timezone: new("Europe/Berlin"), Reminders: &[]meeting.Reminder{}, Attendees: &[]meeting.Person{{Email: "guest@example.net"}},
 			}}
-			r, err := s.BookSeries(t.Context(), f.anna, fields)
+			r, err := s.series.Book(t.Context(), f.anna, fields)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -387,11 +391,11 @@ func TestApproval_series(t *testing.T) {
 		r := book("09:00")
 		f.want("asked", states(r), pending)
 		f.want("one mail asks", f.notified("approval_request"), int64(1))
-		if _, err := s.ApproveSeries(t.Context(), f.anna, r.Series.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
+		if _, err := s.approval.ApproveSeries(t.Context(), f.anna, r.Series.ID, nil, ""); !errors.Is(err, meeting.ErrForbidden) {
 			t.Errorf("a member: %v", err)
 		}
 		first := f.read(r.Meetings[0].ID)
-		linked, decided, err := s.DecideByLink(t.Context(), meeting.Link{MeetingID: first.ID, Number: first.Request.Number, UserID: f.manager.ID}, true, "fine")
+		linked, decided, err := s.approval.DecideByLink(t.Context(), meeting.Link{MeetingID: first.ID, Number: first.Request.Number, UserID: f.manager.ID}, true, "fine")
 		if err != nil || !decided || linked.State != meeting.LinkAgreed {
 			t.Fatalf("%+v, %v, %v", linked, decided, err)
 		}
@@ -400,18 +404,18 @@ func TestApproval_series(t *testing.T) {
 		for _, m := range r.Meetings {
 			f.want("level", f.read(m.ID).Request.Level, 2)
 		}
-		if _, err := s.ApproveSeries(t.Context(), f.admin, r.Series.ID, nil, ""); err != nil {
+		if _, err := s.approval.ApproveSeries(t.Context(), f.admin, r.Series.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		f.want("all", states(r), []meeting.Status{meeting.Confirmed, meeting.Confirmed, meeting.Confirmed})
 		f.want("one decision, one invitation", []int64{f.notified("decision"), f.notified("invitation")}, []int64{1, 1})
-		_, err = s.RejectSeries(t.Context(), f.admin, r.Series.ID, nil, "")
+		_, err = s.approval.RejectSeries(t.Context(), f.admin, r.Series.ID, nil, "")
 		if e, ok := errors.AsType[*meeting.StateError](err); !ok || e.State != meeting.Confirmed {
 			t.Errorf("once more: %v", err)
 		}
 
 		r = book("11:00")
-		if _, err := s.RejectSeries(t.Context(), f.manager, r.Series.ID, nil, "no"); err != nil {
+		if _, err := s.approval.RejectSeries(t.Context(), f.manager, r.Series.ID, nil, "no"); err != nil {
 			t.Fatal(err)
 		}
 		f.want("rejected", states(r), []meeting.Status{meeting.Rejected, meeting.Rejected, meeting.Rejected})
@@ -434,7 +438,7 @@ func TestApproval_seriesOverQuota(t *testing.T) {
 						r.Policy.Quota = &policy.Quota{Per: policy.PerMonth, Count: 3}
 					}
 				})
-				r, err := l.svc.BookSeries(t.Context(), f.anna, every(hall, "FREQ=DAILY;COUNT=5"))
+				r, err := l.svc.series.Book(t.Context(), f.anna, every(hall, "FREQ=DAILY;COUNT=5"))
 				if err != nil {
 					t.Fatal(err)
 				}

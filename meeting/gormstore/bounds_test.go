@@ -134,5 +134,5 @@ func TestBounds_reasons(t *testing.T) {
 // finding returns the service that finds rooms.
 func (f *fixture) finding(d booking.Directory, settings meeting.Settings, now func() time.Time) *finding.Service {
 	inForce := func() meeting.Settings { return settings }
-	return finding.NewService(f.store, booking.NewService(f.store, d, nothing{}, inForce, now, slog.New(slog.DiscardHandler)), inForce, now)
+	return finding.NewService(f.store, newServices(f.store, d, nothing{}, inForce, now, slog.New(slog.DiscardHandler)), inForce, now)
 }

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/caldav"
 	"punctual/meeting/clock"
@@ -311,6 +312,49 @@ func (s *Store) DeleteObject(ctx context.Context, o *caldav.Stored) error {
 		}
 		return deleted.Error
 	})
+}
+
+// Adopt implements [caldav.Store].
+func (s *Store) Adopt(ctx context.Context, uid, organizer string) (caldav.Member, error) {
+	var m caldav.Member
+	err := s.transaction(ctx, func(tx *gorm.DB) error {
+		var row calendarObjectRow
+		err := tx.Where("uid = ? AND organizer = ? AND origin = ?", uid, fault.FoldEmail(organizer), meeting.OriginMail).Take(&row).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && row.MeetingID == nil && row.SeriesID == nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		live := tx.Model(&meetingRow{}).Where("status IN ?", []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress})
+		if row.SeriesID != nil {
+			live = live.Where("series_id = ?", *row.SeriesID)
+		} else {
+			live = live.Where("id = ?", *row.MeetingID)
+		}
+		taken := live.Updates(map[string]any{"origin": meeting.OriginCalDAV, "version": gorm.Expr("version + 1")})
+		if taken.Error != nil || taken.RowsAffected == 0 {
+			return taken.Error
+		}
+		m = caldav.Member{MeetingID: orZero(row.MeetingID), SeriesID: orZero(row.SeriesID)}
+		if m.SeriesID != 0 {
+			m.MeetingID = 0
+			changed := map[string]any{"origin": meeting.OriginCalDAV, "version": gorm.Expr("version + 1")}
+			if err := tx.Model(&seriesRow{}).Where("id = ?", m.SeriesID).Updates(changed).Error; err != nil {
+				return err
+			}
+		}
+		for _, of := range []any{&calendarInstanceRow{}, &calendarAnswerRow{}} { // what was mailed counts no longer
+			if err := tx.Where("object_id = ?", row.ID).Delete(of).Error; err != nil {
+				return err
+			}
+		}
+		return tx.Model(&row).Select("origin", "extend_at").Updates(calendarObjectRow{Origin: meeting.OriginCalDAV}).Error
+	})
+	if err != nil {
+		return caldav.Member{}, fmt.Errorf("take over event %q: %w", uid, err)
+	}
+	return m, nil
 }
 
 // Properties implements [caldav.Store].

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/recurrence"
 )
 
@@ -127,17 +127,17 @@ func TestFollowCheckIn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		l := newLine(f)
 		l.settings.CheckIn = meeting.CheckIn{Opens: 15 * time.Minute, Grace: 10 * time.Minute}
-		create := func(fields booking.RoomFields) *meeting.Room {
+		create := func(fields places.RoomFields) *meeting.Room {
 			t.Helper()
-			r, err := l.svc.CreateRoom(t.Context(), f.admin, fields)
+			r, err := l.svc.places.CreateRoom(t.Context(), f.admin, fields)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r
 		}
-		follows := create(booking.RoomFields{Name: new("Follows")})
-		own := create(booking.RoomFields{Name: new("Own"), CheckInRequired: new(false)})
-		later := create(booking.RoomFields{Name: new("Later"), CheckInGrace: new(time.Minute)})
+		follows := create(places.RoomFields{Name: new("Follows")})
+		own := create(places.RoomFields{Name: new("Own"), CheckInRequired: new(false)})
+		later := create(places.RoomFields{Name: new("Later"), CheckInGrace: new(time.Minute)})
 		ms := []*meeting.Meeting{f.book(slot("10:00", "11:00"), follows), f.book(slot("10:00", "11:00"), own), f.book(slot("10:00", "11:00"), later)}
 		until := func() (all []string) {
 			for _, m := range ms {
@@ -153,7 +153,7 @@ func TestFollowCheckIn(t *testing.T) {
 		follow := func(c meeting.CheckIn, want int) {
 			t.Helper()
 			l.settings.CheckIn = c
-			if n, err := l.svc.FollowCheckIn(t.Context()); n != want || err != nil {
+			if n, err := l.svc.places.FollowCheckIn(t.Context()); n != want || err != nil {
 				t.Errorf("%d rooms, %v; want %d", n, err, want)
 			}
 		}
@@ -165,22 +165,22 @@ func TestFollowCheckIn(t *testing.T) {
 			t.Errorf("history %+v, %v", h, err)
 		}
 
-		patch := func(r *meeting.Room, fields booking.RoomFields) *meeting.Room {
+		patch := func(r *meeting.Room, fields places.RoomFields) *meeting.Room {
 			t.Helper()
-			r, err := l.svc.UpdateRoom(t.Context(), f.admin, r.ID, nil, fields)
+			r, err := l.svc.places.UpdateRoom(t.Context(), f.admin, r.ID, nil, fields)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r
 		}
-		if r := patch(follows, booking.RoomFields{CheckInGrace: new(20 * time.Minute)}); !r.Inherits {
+		if r := patch(follows, places.RoomFields{CheckInGrace: new(20 * time.Minute)}); !r.Inherits {
 			t.Error("what it has already is not its own")
 		}
-		if r := patch(later, booking.RoomFields{InheritCheckIn: true}); !r.Inherits || r.CheckIn != strict {
+		if r := patch(later, places.RoomFields{InheritCheckIn: true}); !r.Inherits || r.CheckIn != strict {
 			t.Errorf("begins to follow: %+v", r)
 		}
 		f.want("another follows", until(), []string{"10:20", "", "10:20"})
-		if r := patch(follows, booking.RoomFields{CheckInGrace: new(30 * time.Minute)}); r.Inherits || !r.CheckIn.Required {
+		if r := patch(follows, places.RoomFields{CheckInGrace: new(30 * time.Minute)}); r.Inherits || !r.CheckIn.Required {
 			t.Errorf("on its own: %+v", r)
 		}
 		follow(meeting.CheckIn{}, 1)

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"punctual/app/database/receipt"
+	"punctual/app/database/transaction"
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
@@ -32,7 +35,7 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	quiet := *m                                                       // whose notices are only counted
 	fresh := m.Origin == nil || m.Origin.Kind == meeting.OriginImport // else it may replace an origin, see insertOrigin
-	if s.dialect == postgres && fresh && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
+	if s.dialect == postgres && fresh && !receipt.Wanted(ctx) && !transaction.In(ctx) && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
 		history, err := historyRows(ctx, 0, m.TakeHistory())
 		if err != nil {
 			return err
@@ -104,6 +107,7 @@ func (s *Store) insertMeeting(tx *gorm.DB, m *meeting.Meeting, history []history
 	if err != nil {
 		return err
 	}
+	receipt.Created(tx, "meeting", strconv.FormatInt(int64(m.ID), 10))
 	m.Version, m.ScheduleVersion = 1, 1
 	return nil
 }

@@ -31,8 +31,12 @@ var (
 	raiseVersions = write(`UPDATE meetings SET version = version + 1, updated_at = $2 WHERE id ` + amongIDs)
 )
 
-// FollowReminders does not change schedules and their versions: a reminder has its own message, and
-// the message of a removed one has no effect. A reminder whose time has passed is not sent (again),
+// FollowReminders sets these reminders, in one short transaction, in at most limit meetings with
+// higher IDs than after that follow the installation's defaults and have not ended. It returns how
+// many changed, and the last ID that it read; 0: none is left.
+//
+// It does not change schedules and their versions: a reminder has its own message, and the message
+// of a removed one has no effect. A reminder whose time has passed is not sent (again),
 // however often it is removed and added. Meetings that have the reminders already are read, but
 // neither locked nor written.
 func (s *Store) FollowReminders(ctx context.Context, rs []meeting.Reminder, at time.Time, after meeting.ID, limit int) (changed int, last meeting.ID, err error) {

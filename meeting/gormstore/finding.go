@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gorm.io/gorm"
 
+	"punctual/app/database/transaction"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
@@ -149,6 +150,9 @@ type takenSlot struct {
 func (s *Store) AllBusy(ctx context.Context, span clock.Slot, at time.Time, each func(taken clock.Slot, rooms []int64)) error {
 	middle := span.Start.Add(span.End.Sub(span.Start) / 2)
 	halves, ctx := errgroup.WithContext(ctx)
+	if transaction.In(ctx) { // which has one connection
+		halves.SetLimit(1)
+	}
 	var former, latter []takenSlot
 	halves.Go(func() (err error) {
 		former, err = s.takenSlots(ctx, getAllTaken, clock.Slot{Start: span.Start, End: middle}, at)

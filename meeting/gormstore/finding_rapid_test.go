@@ -16,6 +16,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
@@ -193,7 +194,7 @@ func (s *search) first(t *rapid.T, n finding.Need, length time.Duration, span cl
 type search struct {
 	f       *fixture
 	at      time.Time
-	service *booking.Service
+	service *services
 	finding *finding.Service
 	rooms   []*meeting.Room
 	by      meeting.Actor
@@ -220,7 +221,7 @@ func (f *fixture) search(t *testing.T, atMost time.Duration, look func(*rapid.T,
 			Limits:    policy.Limits{MaxDuration: 24 * time.Hour, MaxAdvance: 1000 * time.Hour},
 		}
 		people := deputies{people{f}, []meeting.Absence{{UserID: f.manager.ID, DeputyID: dora.ID}}}
-		s.service = booking.NewService(f.store, people, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
+		s.service = newServices(f.store, people, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return s.at }, slog.New(slog.DiscardHandler))
 		s.finding = finding.NewService(f.store, s.service, func() meeting.Settings { return settings }, func() time.Time { return s.at })
 		for i := range rapid.IntRange(1, 4).Draw(t, "rooms") {
 			s.rooms = append(s.rooms, f.room(string(rune('A'+i)), s.draw(t)))
@@ -296,7 +297,7 @@ func (s *search) fill(t *rapid.T) {
 		if !slot.End.After(s.at) {
 			continue
 		}
-		_, _, err := s.service.CreateBlackout(s.f.Context(), s.f.admin, booking.BlackoutFields{
+		_, _, err := s.service.places.CreateBlackout(s.f.Context(), s.f.admin, places.BlackoutFields{
 			RoomID: new(room.ID), Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)), Reason: new("Paint"),
 		})
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 // importer imports calendars into a store.
 type importer struct {
 	*fixture
-	meetings *booking.Service
+	meetings *services
 	imports  *importing.Service
 	options  importing.Options
 }
@@ -52,8 +52,8 @@ func newImporter(f *fixture) *importer {
 	}
 	clock := func() time.Time { return now }
 	i := &importer{fixture: f}
-	i.meetings = booking.NewService(f.store, users{f: f}, nothing{}, settings, clock, slog.New(slog.DiscardHandler))
-	i.imports = importing.NewService(i.meetings, f.store, users{f: f}, settings, clock, func(uid string) bool { return strings.HasSuffix(uid, "@ours") }, 3)
+	i.meetings = newServices(f.store, users{f: f}, nothing{}, settings, clock, slog.New(slog.DiscardHandler))
+	i.imports = importing.NewService(i.meetings.Service, i.meetings.series, f.store, users{f: f}, settings, clock, func(uid string) bool { return strings.HasSuffix(uid, "@ours") }, 3)
 	return i
 }
 

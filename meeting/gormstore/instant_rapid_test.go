@@ -15,6 +15,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 	"punctual/meeting/report"
 )
@@ -147,21 +148,21 @@ var month = clock.Slot{Start: now.AddDate(0, -1, 0), End: now.AddDate(0, 1, 0)}
 func (s *tale) closeOrOpen() {
 	s.closed = !s.closed
 	var err error
-	day := booking.BlackoutFields{RoomID: &s.room.ID, Start: new(clock.At(now)), End: new(clock.At(now.AddDate(0, 0, 1)))}
+	day := places.BlackoutFields{RoomID: &s.room.ID, Start: new(clock.At(now)), End: new(clock.At(now.AddDate(0, 0, 1)))}
 	switch {
 	case s.closed && rapid.Bool().Draw(s.t, "blackout"):
-		s.blackout, _, err = s.svc.CreateBlackout(s.Context(), s.admin, day)
+		s.blackout, _, err = s.svc.places.CreateBlackout(s.Context(), s.admin, day)
 	case s.closed:
-		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, booking.RoomFields{Active: new(false)})
+		_, err = s.svc.places.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, places.RoomFields{Active: new(false)})
 	case s.blackout != nil && rapid.Bool().Draw(s.t, "moves"):
 		day.Start, day.End = new(clock.At(now.AddDate(0, 0, 9))), new(clock.At(now.AddDate(0, 0, 10)))
-		_, _, err = s.svc.UpdateBlackout(s.Context(), s.admin, s.blackout.ID, nil, day)
+		_, _, err = s.svc.places.UpdateBlackout(s.Context(), s.admin, s.blackout.ID, nil, day)
 		s.blackout = nil
 	case s.blackout != nil:
-		err = s.svc.DeleteBlackout(s.Context(), s.admin, s.blackout.ID, nil)
+		err = s.svc.places.DeleteBlackout(s.Context(), s.admin, s.blackout.ID, nil)
 		s.blackout = nil
 	default:
-		_, err = s.svc.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, booking.RoomFields{Active: new(true)})
+		_, err = s.svc.places.UpdateRoom(s.Context(), s.admin, s.room.ID, nil, places.RoomFields{Active: new(true)})
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -229,7 +230,7 @@ func (s *tale) checkIn() {
 		func() error { _, err := s.svc.End(s.Context(), s.admin, e.id, nil); return err },
 		func() error { _, err := s.svc.Extend(s.Context(), s.admin, e.id, nil, booking.Fields{}); return err },
 		func() error { _, err := s.svc.Cancel(s.Context(), s.admin, e.id, nil, ""); return err },
-		func() error { _, err := s.svc.Approve(s.Context(), s.admin, e.id, nil, ""); return err },
+		func() error { _, err := s.svc.approval.Approve(s.Context(), s.admin, e.id, nil, ""); return err },
 	} {
 		if !status.Over() {
 			break // they would change it
@@ -325,7 +326,7 @@ func (s *tale) compare() {
 	grid, _, err := s.finding().Grid(s.Context(), s.admin, finding.GridQuery{Span: day, RoomIDs: []int64{s.room.ID}}, meeting.Page{Limit: 10})
 	s.same("grid", idsOf(grid.Meetings), drawn, err)
 
-	door, err := s.svc.Door(s.Context(), s.admin, s.room.ID)
+	door, err := s.svc.door.Door(s.Context(), s.admin, s.room.ID)
 	var shown []clock.Slot
 	for _, m := range door.Today {
 		shown = append(shown, m.Slot)

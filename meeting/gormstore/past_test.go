@@ -30,8 +30,11 @@ func (r *recorder) QueryContext(ctx context.Context, q string, args ...any) (*sq
 
 // BeginTx implements [gorm.ConnPoolBeginner].
 func (r *recorder) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool, error) {
-	tx, err := r.ConnPool.(gorm.TxBeginner).BeginTx(ctx, o)
-	return &recordedTx{&recorder{tx, r.args}, tx}, err
+	tx, err := r.ConnPool.(gorm.ConnPoolBeginner).BeginTx(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &recordedTx{&recorder{tx, r.args}, tx.(gorm.TxCommitter)}, nil
 }
 
 type recordedTx struct {

@@ -13,6 +13,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/places"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -23,7 +24,7 @@ const races = 100
 // rivals are two instances on one database in Postgres, one of which is a moment behind.
 type rivals struct {
 	*line
-	early, late *booking.Service
+	early, late *services
 	instant     time.Time // of the late one; the other is a microsecond behind
 }
 
@@ -39,8 +40,8 @@ func newRivals(t *testing.T) *rivals {
 		return db
 	}
 	r := &rivals{line: newLine(newFixture(t, open())), instant: now}
-	service := func(db *database.DB, behind time.Duration) *booking.Service {
-		return booking.NewService(gormstore.New(db.Gorm, outbox{}), r.crowd, r.queue, func() meeting.Settings { return r.settings },
+	service := func(db *database.DB, behind time.Duration) *services {
+		return newServices(gormstore.New(db.Gorm, outbox{}), r.crowd, r.queue, func() meeting.Settings { return r.settings },
 			func() time.Time { return r.instant.Add(-behind) }, slog.New(slog.DiscardHandler))
 	}
 	r.early, r.late = service(r.db, time.Microsecond), service(open(), 0)
@@ -107,7 +108,7 @@ func TestCheckIn_againstNoShow(t *testing.T) {
 			case 1:
 				others, err = r.late.Book(t.Context(), r.ben, wish(rest, room))
 			default:
-				released[i-2], err = outcomeOf([]*booking.Service{r.early, r.late}[i-2].ReleaseNoShows(t.Context(), ref))
+				released[i-2], err = outcomeOf([]*services{r.early, r.late}[i-2].ReleaseNoShows(t.Context(), ref))
 			}
 			return err
 		})
@@ -148,7 +149,7 @@ func TestAccept_againstTheEnd(t *testing.T) {
 		m := r.book(day, r.turing)
 		var ws []*meeting.Wait
 		for _, by := range []meeting.Actor{r.ben, r.manager} {
-			w, err := r.early.Join(t.Context(), by, wish(m.Slot, r.turing), nil)
+			w, err := r.early.waitlist.Join(t.Context(), by, wish(m.Slot, r.turing), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,9 +162,9 @@ func TestAccept_againstTheEnd(t *testing.T) {
 		ref := meeting.Ref{ID: offered.ID, Version: offered.Version}
 		errs := together(3, func(i int) (err error) {
 			if i == 0 {
-				_, err = r.early.Accept(t.Context(), r.ben, offered.ID, nil)
+				_, err = r.early.waitlist.Accept(t.Context(), r.ben, offered.ID, nil)
 			} else {
-				_, err = []*booking.Service{r.early, r.late}[i-1].ExpireWaits(t.Context(), ref)
+				_, err = []*services{r.early, r.late}[i-1].ExpireWaits(t.Context(), ref)
 			}
 			return err
 		})
@@ -183,7 +184,7 @@ func TestAccept_againstTheEnd(t *testing.T) {
 		}
 		outcomes[first.State]++
 		for _, w := range ws {
-			_ = r.early.Leave(t.Context(), r.admin, w.ID, nil) // so that nobody has too many
+			_ = r.early.waitlist.Leave(t.Context(), r.admin, w.ID, nil) // so that nobody has too many
 		}
 	}
 	t.Logf("%v", outcomes)
@@ -197,11 +198,11 @@ func TestLeave_againstTheTurn(t *testing.T) {
 	outcomes := map[meeting.WaitState]int{}
 	for day := range races {
 		m := r.book(day, r.turing)
-		first, err := r.early.Join(t.Context(), r.ben, wish(m.Slot, r.turing), nil)
+		first, err := r.early.waitlist.Join(t.Context(), r.ben, wish(m.Slot, r.turing), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := r.early.Join(t.Context(), r.manager, wish(m.Slot, r.turing), nil)
+		second, err := r.early.waitlist.Join(t.Context(), r.manager, wish(m.Slot, r.turing), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,9 +210,9 @@ func TestLeave_againstTheTurn(t *testing.T) {
 		r.queue.take()
 		errs := together(3, func(i int) error {
 			if i == 0 {
-				return r.early.Leave(t.Context(), r.ben, first.ID, nil)
+				return r.early.waitlist.Leave(t.Context(), r.ben, first.ID, nil)
 			}
-			return []*booking.Service{r.early, r.late}[i-1].Look(t.Context(), r.turing.ID)
+			return []*services{r.early, r.late}[i-1].waitlist.Look(t.Context(), r.turing.ID)
 		})
 		if errs[1] != nil || errs[2] != nil {
 			t.Fatal(errs)
@@ -224,7 +225,7 @@ func TestLeave_againstTheTurn(t *testing.T) {
 			t.Fatalf("round %d: %v; %s, then %s, held by %v", day, errs, a.State, b.State, holders)
 		}
 		outcomes[a.State]++
-		_ = r.early.Leave(t.Context(), r.admin, second.ID, nil)
+		_ = r.early.waitlist.Leave(t.Context(), r.admin, second.ID, nil)
 	}
 	t.Logf("%v", outcomes)
 }
@@ -293,7 +294,7 @@ func TestUpdateRoom_checkInAgainstBookings(t *testing.T) {
 			case 2:
 				m, err = r.late.Update(t.Context(), r.anna, elsewhere.ID, nil, booking.Fields{RoomIDs: &[]int64{room.ID}})
 			default:
-				_, err = r.early.UpdateRoom(t.Context(), r.admin, room.ID, nil, booking.RoomFields{CheckInRequired: &required, CheckInGrace: new(10 * time.Minute)})
+				_, err = r.early.places.UpdateRoom(t.Context(), r.admin, room.ID, nil, places.RoomFields{CheckInRequired: &required, CheckInGrace: new(10 * time.Minute)})
 				return err
 			}
 			if err == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
@@ -72,7 +72,7 @@ func TestUpdateRoom_inactiveAgainstBookings(t *testing.T) {
 			var before []*meeting.Meeting
 			errs := together(9, func(i int) (err error) {
 				if i == 0 {
-					if _, err = l.svc.UpdateRoom(t.Context(), f.admin, room.ID, nil, booking.RoomFields{Active: new(false)}); err == nil {
+					if _, err = l.svc.places.UpdateRoom(t.Context(), f.admin, room.ID, nil, places.RoomFields{Active: new(false)}); err == nil {
 						before, _, err = f.store.ListMeetings(t.Context(), day, meeting.Page{Limit: 500})
 					}
 					return err

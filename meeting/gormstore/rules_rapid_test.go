@@ -71,7 +71,7 @@ func drawStep(t *rapid.T) step {
 type round struct {
 	ctx     context.Context
 	f       *fixture
-	service *booking.Service
+	service *services
 	rooms   []*meeting.Room
 	from    time.Time
 
@@ -101,7 +101,7 @@ func newRound(ctx context.Context, f *fixture, t *rapid.T) *round {
 		}),
 	}
 	settings := meeting.Settings{Timezone: "UTC", HoldPending: hold, ApprovalTimeout: time.Hour}
-	r.service = booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
+	r.service = newServices(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
 		func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	return r
 }
@@ -143,7 +143,7 @@ func (r *round) do(s step) error {
 		case "cancel":
 			_, err = r.service.Cancel(r.ctx, b.by, b.id, nil, "")
 		case "approve":
-			_, err = r.service.Approve(r.ctx, r.f.admin, b.id, nil, "")
+			_, err = r.service.approval.Approve(r.ctx, r.f.admin, b.id, nil, "")
 		}
 	}
 	_, conflict := errors.AsType[*meeting.ConflictError](err)

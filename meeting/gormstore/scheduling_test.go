@@ -19,8 +19,10 @@ import (
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/itip"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 	"punctual/meeting/scheduling"
+	"punctual/meeting/series"
 )
 
 // mailroom answers calendar messages on a store. Turing and Hopper have addresses, and so has their
@@ -28,7 +30,7 @@ import (
 type mailroom struct {
 	*fixture
 	at       time.Time
-	meetings *booking.Service
+	meetings *services
 	service  *scheduling.Service
 	settings scheduling.Settings
 }
@@ -54,17 +56,17 @@ func newMailroom(f *fixture) *mailroom {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ReplyDomain: "rooms.example.org", Limits: policy.Limits{MaxOccurrences: 400, MaxDuration: 24 * time.Hour, MaxAdvance: 365 * 24 * time.Hour}}
 	}
 	at := func() time.Time { return r.at }
-	r.meetings = booking.NewService(f.store, users{f: f}, nothing{}, conf, at, slog.New(slog.DiscardHandler))
+	r.meetings = newServices(f.store, users{f: f}, nothing{}, conf, at, slog.New(slog.DiscardHandler))
 	r.service = scheduling.NewService(scheduling.Deps{
-		Meetings: r.meetings, Finding: finding.NewService(f.store, r.meetings, conf, at), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
+		Meetings: r.meetings.Service, Series: r.meetings.series, Finding: finding.NewService(f.store, r.meetings, conf, at), Store: f.store, People: guests{users{f: f}}, Scheduler: nothing{},
 		UID: ourUID, Settings: func() scheduling.Settings { return r.settings }, Now: at, Log: slog.New(slog.DiscardHandler),
 	})
-	site, err := r.meetings.CreateSite(f.Context(), f.admin, booking.SiteFields{Name: new("Berlin"), Address: new("any")})
+	site, err := r.meetings.places.CreateSite(f.Context(), f.admin, places.SiteFields{Name: new("Berlin"), Address: new("any")})
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, room := range []*meeting.Room{f.turing, f.hopper} {
-		_, err := r.meetings.UpdateRoom(f.Context(), f.admin, room.ID, nil, booking.RoomFields{Address: new(strings.ToLower(room.Name)), SiteID: &site.ID})
+		_, err := r.meetings.places.UpdateRoom(f.Context(), f.admin, room.ID, nil, places.RoomFields{Address: new(strings.ToLower(room.Name)), SiteID: &site.ID})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -199,7 +201,7 @@ func TestScheduling_oneDate(t *testing.T) {
 			t.Error(diff)
 		}
 		// The address of a site may name features.
-		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, booking.RoomFields{Features: &[]string{"Video Conference", "TV"}}); err != nil {
+		if _, err := r.meetings.places.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, places.RoomFields{Features: &[]string{"Video Conference", "TV"}}); err != nil {
 			t.Fatal(err)
 		}
 		tv := "any+tv+video-conference"
@@ -318,24 +320,24 @@ func (r *mailroom) wantAnswers(uid, want string) {
 func TestScheduling_decidedLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newMailroom(f)
-		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.turing.ID, nil, booking.RoomFields{ApprovalRequired: new(true)}); err != nil {
+		if _, err := r.meetings.places.UpdateRoom(f.Context(), f.admin, f.turing.ID, nil, places.RoomFields{ApprovalRequired: new(true)}); err != nil {
 			t.Fatal(err)
 		}
 		id := r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "a", 0, 2)).MeetingIDs[0]
 		r.wantAnswers("a", "turing=TENTATIVE")
-		if _, err := r.meetings.Approve(f.Context(), f.admin, id, nil, ""); err != nil {
+		if _, err := r.meetings.approval.Approve(f.Context(), f.admin, id, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		r.wantAnswers("a", "turing=ACCEPTED")
 		r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "a", 1, 3)) // waits where it was
-		if _, err := r.meetings.Reject(f.Context(), f.admin, id, nil, "too late"); err != nil {
+		if _, err := r.meetings.approval.Reject(f.Context(), f.admin, id, nil, "too late"); err != nil {
 			t.Fatal(err)
 		}
 		r.wantAnswers("a", "turing=DECLINED The meeting was cancelled.")
 		r.wantBooked("")
 
 		id = r.want("done turing=TENTATIVE", "turing", calendarMessage("REQUEST", "b", 0, 2)).MeetingIDs[0]
-		if _, err := r.meetings.Reject(f.Context(), f.admin, id, nil, "not today"); err != nil {
+		if _, err := r.meetings.approval.Reject(f.Context(), f.admin, id, nil, "not today"); err != nil {
 			t.Fatal(err)
 		}
 		r.wantAnswers("b", "turing=DECLINED The request was rejected.\nnot today")
@@ -493,14 +495,59 @@ func TestScheduling_patternChanges(t *testing.T) {
 		if got := ids("a"); got[31] != was[31] || got[53] != was[53] || got[77] != was[77] || got[125] == 0 {
 			t.Errorf("%v, and before %v", got, was)
 		}
+		was = ids("a")
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 8, 53))
 		r.wantBooked("Review Turing 53")
+		if got := ids("a"); got[53] != was[53] {
+			t.Errorf("once: %v, and before %v", got, was)
+		}
 		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 9, 53, daily(2)))
+		r.wantBooked("Review Turing 53, Review Turing 77")
+		if got := ids("a"); got[53] != was[53] {
+			t.Errorf("again a series: %v, and before %v", got, was)
+		}
+		r.settle()
 		r.wantBooked("Review Turing 53, Review Turing 77")
 		r.settle()
 		if got := r.answers("a"); strings.Contains(got, "cancelled") {
 			t.Error(got)
 		}
+	})
+}
+
+// A single event that begins to repeat, moves and no longer repeats keeps its meeting, and so the links to it.
+func TestScheduling_repeats(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		r.settings.Percent, r.settings.Count = 50, 1
+		first := r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 0, 2)).MeetingIDs[0]
+		wantFirst := func(when, booked string, hours float64) {
+			t.Helper()
+			r.settle()
+			r.wantBooked(booked)
+			m, err := r.meetings.Meeting(f.Context(), f.admin, first)
+			if err != nil || m.Status != meeting.Confirmed || m.Slot.Start.Sub(now).Hours() != hours || m.Foreign != meeting.OriginMail {
+				t.Errorf("%s: %+v, %v", when, m, err)
+			}
+			if id, origin, err := f.store.EventOf(f.Context(), first); id != "a" || origin != "anna@example.org" || err != nil {
+				t.Errorf("%s: the event is %q %q, %v", when, id, origin, err)
+			}
+		}
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "b", 0, 26)) // the second date is taken
+		own := calendarMessage("REQUEST", "a", 1, 51, "RECURRENCE-ID:20270212T100000Z")
+		r.want("done turing=ACCEPTED turing/20270211T100000Z=DECLINED(room_conflict) turing/20270212T100000Z=ACCEPTED", "turing",
+			withDate(calendarMessage("REQUEST", "a", 1, 2, "RRULE:FREQ=DAILY;COUNT=4"), own))
+		wantFirst("repeats", "Review Turing 2, Review Turing 26, Review Turing 51, Review Turing 74", 2)
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 2, 4))
+		wantFirst("once", "Review Turing 4, Review Turing 26", 4)
+		r.want("done turing=DECLINED(room_conflict)", "turing", calendarMessage("REQUEST", "a", 3, 26))
+		r.settle()
+		r.wantBooked("Review Turing 26")
+		r.want("done turing=ACCEPTED", "turing", calendarMessage("REQUEST", "a", 4, 5))
+		r.wantBooked("Review Turing 5, Review Turing 26")
+		r.want("done", "turing", calendarMessage("CANCEL", "a", 5, 5))
+		r.settle()
+		r.wantBooked("Review Turing 26")
 	})
 }
 
@@ -538,7 +585,7 @@ func TestScheduling_race(t *testing.T) {
 		r := newMailroom(f)
 		other := *r
 		other.service = scheduling.NewService(scheduling.Deps{
-			Meetings: r.meetings, Finding: r.service.Finding, Store: gormstore.New(f.db.Gorm, outbox{}), People: r.service.People, Scheduler: nothing{},
+			Meetings: r.meetings.Service, Series: r.meetings.series, Finding: r.service.Finding, Store: gormstore.New(f.db.Gorm, outbox{}), People: r.service.People, Scheduler: nothing{},
 			Settings: r.service.Settings, Now: r.service.Now, Log: r.service.Log,
 		})
 		const invitations = 40
@@ -661,7 +708,7 @@ func TestScheduling_responses(t *testing.T) {
 
 		// A series: all dates, and one of them. A date that was answered since keeps its answer.
 		fields.Start, fields.End = new(clock.At(start.Add(24*time.Hour))), new(clock.At(start.Add(25*time.Hour)))
-		made, err := r.meetings.BookSeries(f.Context(), f.anna, booking.SeriesFields{Fields: fields, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
+		made, err := r.meetings.series.Book(f.Context(), f.anna, series.Fields{Fields: fields, Rule: new("FREQ=DAILY;COUNT=3"), OnConflict: meeting.FailOnConflict})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -688,7 +735,7 @@ func TestScheduling_responses(t *testing.T) {
 		if m, err = r.meetings.Book(f.Context(), f.anna, fields); err != nil {
 			t.Fatal(err)
 		}
-		if made, err = r.meetings.Repeat(f.Context(), f.anna, m.ID, nil, booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=2"), OnConflict: meeting.FailOnConflict}); err != nil {
+		if made, err = r.meetings.series.Repeat(f.Context(), f.anna, m.ID, nil, series.Fields{Rule: new("FREQ=DAILY;COUNT=2"), OnConflict: meeting.FailOnConflict}); err != nil {
 			t.Fatal(err)
 		}
 		to = fmt.Sprint("meeting-", m.ID)
@@ -765,7 +812,7 @@ func TestScheduling_severalRooms(t *testing.T) {
 		r.want("done", "turing", calendarMessage("CANCEL", "busy", 3, 39))
 
 		// Reasons are for people.
-		if _, err := r.meetings.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, booking.RoomFields{MaxDuration: new(30 * time.Minute)}); err != nil {
+		if _, err := r.meetings.places.UpdateRoom(f.Context(), f.admin, f.hopper.ID, nil, places.RoomFields{MaxDuration: new(30 * time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
 		out := r.want("done hopper=DECLINED(max_duration)", "hopper", calendarMessage("REQUEST", "d", 0, 10))

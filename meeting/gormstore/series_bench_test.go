@@ -10,6 +10,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -46,15 +47,15 @@ func BenchmarkPreviewSeries_otherRoom(b *testing.B) {
 				f.ben.ID, now, now, at, ids[c.rooms-1]+60, place.ID)
 			f.sql("ANALYZE")
 			settings := meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, ApprovalTimeout: time.Hour, Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour}}
-			service := booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+			service := newServices(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings }, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 			conflict := meeting.OtherRoom
-			fields := booking.SeriesFields{
+			fields := series.Fields{
 				Fields: booking.Fields{Title: new("x"), RoomIDs: &ids, Start: new(clock.Parse(at.Format("2006-01-02T15:04:05"))), End: new(clock.Parse(at.Add(time.Hour).Format("2006-01-02T15:04:05"))), Timezone: new("UTC")},
 				Rule:   new(fmt.Sprintf("FREQ=DAILY;COUNT=%d", c.dates)), OnConflict: conflict,
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := service.PreviewSeries(b.Context(), f.anna, fields); err != nil {
+				if _, err := service.series.Preview(b.Context(), f.anna, fields); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -14,7 +14,9 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // A preview of a series, or of a change of one, tells what is saved then, whatever the rooms
@@ -53,17 +55,17 @@ func TestSeries_substituteTakesTheQuotaOfAMove(t *testing.T) {
 		if _, err := f.service().Book(t.Context(), f.ben, taken.Fields); err != nil {
 			t.Fatal(err)
 		}
-		made, err := f.service().BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=2"))
+		made, err := f.service().series.Book(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=2"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		change := booking.SeriesFields{OnConflict: meeting.OtherRoom}
+		change := series.Fields{OnConflict: meeting.OtherRoom}
 		change.RoomIDs = &[]int64{hall.ID, lab.ID}
-		preview, err := f.service().PreviewUpdate(t.Context(), f.anna, made.Series.ID, nil, change)
+		preview, err := f.service().series.PreviewUpdate(t.Context(), f.anna, made.Series.ID, nil, change)
 		if err != nil || !preview.Saved {
 			t.Fatalf("the preview: saved %v, skipped %+v, %v", preview.Saved, preview.Skipped, err)
 		}
-		saved, err := f.service().UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change)
+		saved, err := f.service().series.Update(t.Context(), f.anna, made.Series.ID, nil, change)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +82,7 @@ func TestSeries_substituteTakesTheQuotaOfAMove(t *testing.T) {
 // site has rooms of every kind, some of them taken for some time.
 type site struct {
 	*fixture
-	service *booking.Service
+	service *services
 	rooms   []*meeting.Room
 }
 
@@ -90,7 +92,7 @@ func newSite(f *fixture, t *rapid.T) *site {
 		Timezone: "Europe/Berlin", HoldPending: rapid.Bool().Draw(t, "hold_pending"), ApprovalTimeout: time.Hour,
 		Limits: policy.Limits{MaxOccurrences: 366, MaxDuration: 24 * time.Hour},
 	}
-	s.service = booking.NewService(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
+	s.service = newServices(f.store, nobody{}, nothing{}, func() meeting.Settings { return settings },
 		func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	place := &meeting.Site{Name: fmt.Sprintf("Site %d", f.count("sites")), Timezone: "Europe/Berlin", CreatedAt: now, UpdatedAt: now}
 	if err := f.store.CreateSite(f.Context(), place); err != nil {
@@ -121,7 +123,7 @@ func newSite(f *fixture, t *rapid.T) *site {
 	}
 	if rapid.Bool().Draw(t, "blackout?") {
 		start := now.AddDate(0, 0, rapid.IntRange(1, 20).Draw(t, "closed"))
-		_, _, err := s.service.CreateBlackout(f.Context(), f.admin, booking.BlackoutFields{
+		_, _, err := s.service.places.CreateBlackout(f.Context(), f.admin, places.BlackoutFields{
 			RoomID: &s.rooms[rapid.IntRange(0, 4).Draw(t, "of")].ID, Reason: new("Paint"),
 			Start: new(clock.At(start)), End: new(clock.At(start.AddDate(0, 0, 2))),
 		})
@@ -136,8 +138,8 @@ func newSite(f *fixture, t *rapid.T) *site {
 func (s *site) run(t *rapid.T) (saved int) {
 	ctx := s.Context()
 	fields := s.draw(t, true)
-	made := s.agree(t, "new", func() (*booking.SeriesResult, error) { return s.service.PreviewSeries(ctx, s.anna, fields) },
-		func() (*booking.SeriesResult, error) { return s.service.BookSeries(ctx, s.anna, fields) })
+	made := s.agree(t, "new", func() (*booking.SeriesResult, error) { return s.service.series.Preview(ctx, s.anna, fields) },
+		func() (*booking.SeriesResult, error) { return s.service.series.Book(ctx, s.anna, fields) })
 	for range 3 {
 		if made == nil {
 			return saved
@@ -152,8 +154,10 @@ func (s *site) run(t *rapid.T) (saved int) {
 				return saved
 			}
 		}
-		r := s.agree(t, "change", func() (*booking.SeriesResult, error) { return s.service.PreviewUpdate(ctx, s.anna, id, nil, change) },
-			func() (*booking.SeriesResult, error) { return s.service.UpdateSeries(ctx, s.anna, id, nil, change) })
+		r := s.agree(t, "change", func() (*booking.SeriesResult, error) {
+			return s.service.series.PreviewUpdate(ctx, s.anna, id, nil, change)
+		},
+			func() (*booking.SeriesResult, error) { return s.service.series.Update(ctx, s.anna, id, nil, change) })
 		if r != nil {
 			made = r
 		}
@@ -161,9 +165,9 @@ func (s *site) run(t *rapid.T) (saved int) {
 	return saved
 }
 
-func (s *site) draw(t *rapid.T, whole bool) booking.SeriesFields {
+func (s *site) draw(t *rapid.T, whole bool) series.Fields {
 	is := func(name string) bool { return whole || rapid.Bool().Draw(t, name) }
-	f := booking.SeriesFields{OnConflict: rapid.SampledFrom([]meeting.OnConflict{"fail", "skip", "other_room"}).Draw(t, "on_conflict")}
+	f := series.Fields{OnConflict: rapid.SampledFrom([]meeting.OnConflict{"fail", "skip", "other_room"}).Draw(t, "on_conflict")}
 	day := now.AddDate(0, 0, rapid.IntRange(1, 5).Draw(t, "first"))
 	if is("time") {
 		start := day.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "hour")) * time.Hour)

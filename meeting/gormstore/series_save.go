@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"punctual/app/database/receipt"
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 )
@@ -143,6 +145,7 @@ func (s *Store) putSeries(tx *gorm.DB, series *meeting.Series, raise bool) error
 		if err != nil {
 			return err
 		}
+		receipt.Created(tx, "series", strconv.FormatInt(series.ID, 10))
 		return s.insertOrigin(tx, series.Origin, 0, series.ID)
 	}
 	now, err := take[seriesRow](forUpdate(tx).Select("version", "sequence").Where("id = ?", series.ID))

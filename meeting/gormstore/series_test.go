@@ -15,19 +15,20 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // strangers is a directory that knows nobody.
-func (f *fixture) service() *booking.Service {
+func (f *fixture) service() *services {
 	settings := func() meeting.Settings {
 		return meeting.Settings{Timezone: "Europe/Berlin", HoldPending: true, Limits: policy.Limits{MaxOccurrences: 366}}
 	}
-	return booking.NewService(f.store, nobody{}, nothing{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	return newServices(f.store, nobody{}, nothing{}, settings, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 }
 
 // every is a series of an hour from the day after the tests' on.
-func every(room *meeting.Room, rule string) booking.SeriesFields {
-	return booking.SeriesFields{
+func every(room *meeting.Room, rule string) series.Fields {
+	return series.Fields{
 		Fields: booking.Fields{
 			Title: new("Series"), RoomIDs: &[]int64{room.ID}, Timezone: new("Europe/Berlin"),
 			Start: new(clock.Parse("2027-02-11T10:00:00")), End: new(clock.Parse("2027-02-11T11:00:00")),
@@ -43,7 +44,7 @@ func TestSeries_roundTrip(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		fields := every(f.wide, "FREQ=WEEKLY;COUNT=4")
 		fields.ExDates, fields.RDates = &[]clock.Time{clock.ParseDate("2027-02-18")}, &[]clock.Time{clock.Parse("2027-02-19T15:00:00")}
-		made, err := f.service().BookSeries(t.Context(), f.anna, fields)
+		made, err := f.service().series.Book(t.Context(), f.anna, fields)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,12 +84,12 @@ func TestSeries_movesThroughItself(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		room := f.room("Once a week", func(r *meeting.Room) { r.Policy.Quota = &policy.Quota{Per: policy.PerWeek, Count: 1} })
 		svc := f.service()
-		made, err := svc.BookSeries(t.Context(), f.anna, every(room, "FREQ=WEEKLY;COUNT=5"))
+		made, err := svc.series.Book(t.Context(), f.anna, every(room, "FREQ=WEEKLY;COUNT=5"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		move := booking.SeriesFields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
-		moved, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, move)
+		move := series.Fields{Fields: booking.Fields{Start: new(clock.Parse("2027-02-18T10:00:00")), End: new(clock.Parse("2027-02-18T11:00:00"))}}
+		moved, err := svc.series.Update(t.Context(), f.anna, made.Series.ID, nil, move)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestSeries_movesThroughItself(t *testing.T) {
 		// A second one in the same weeks is over the quota on each date.
 		again := every(room, "FREQ=WEEKLY;COUNT=7")
 		again.OnConflict, again.Start, again.End = meeting.SkipOnConflict, new(clock.Parse("2027-02-11T15:00:00")), new(clock.Parse("2027-02-11T16:00:00"))
-		rest, err := svc.BookSeries(t.Context(), f.anna, again)
+		rest, err := svc.series.Book(t.Context(), f.anna, again)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestSeries_movesThroughItself(t *testing.T) {
 func TestSeries_movesOntoADateThatStays(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		svc := f.service()
-		made, err := svc.BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
+		made, err := svc.series.Book(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +124,11 @@ func TestSeries_movesOntoADateThatStays(t *testing.T) {
 		if _, err := svc.Update(t.Context(), f.anna, aside.ID, nil, booking.Fields{Title: new("Aside")}); err != nil {
 			t.Fatal(err)
 		}
-		for _, change := range []booking.SeriesFields{
+		for _, change := range []series.Fields{
 			{Rule: new("FREQ=DAILY;INTERVAL=2;COUNT=6"), Fields: booking.Fields{Start: new(clock.Parse("2027-02-13T08:00:00")), End: new(clock.Parse("2027-02-13T09:00:00"))}},
 			{Fields: booking.Fields{Start: new(clock.Parse("2027-02-12T10:00:00")), End: new(clock.Parse("2027-02-12T11:00:00"))}},
 		} {
-			if _, err := svc.UpdateSeries(t.Context(), f.anna, made.Series.ID, nil, change); err != nil {
+			if _, err := svc.series.Update(t.Context(), f.anna, made.Series.ID, nil, change); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,7 +151,7 @@ func TestSeries_movesOntoADateThatStays(t *testing.T) {
 // A plan that something has overtaken is refused as a whole.
 func TestSaveSeries_outdated(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		made, err := f.service().BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
+		made, err := f.service().series.Book(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +199,7 @@ func TestSeries_race(t *testing.T) {
 		for i := range results {
 			wg.Go(func() {
 				fields := every(f.turing, "FREQ=DAILY;COUNT=12")
-				_, results[i] = svc.BookSeries(t.Context(), []meeting.Actor{f.anna, f.ben}[i%2], fields)
+				_, results[i] = svc.series.Book(t.Context(), []meeting.Actor{f.anna, f.ben}[i%2], fields)
 			})
 		}
 		wg.Wait()
@@ -248,7 +249,7 @@ func TestTaken(t *testing.T) {
 func TestSeries_year(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		begun := time.Now()
-		r, err := f.service().BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=DAILY;COUNT=366"))
+		r, err := f.service().series.Book(t.Context(), f.anna, every(f.turing, "FREQ=DAILY;COUNT=366"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,19 +273,19 @@ func TestSeries_year(t *testing.T) {
 func TestSeries_editedAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		svc, other := f.service(), f.service()
-		made, err := svc.BookSeries(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
+		made, err := svc.series.Book(t.Context(), f.anna, every(f.turing, "FREQ=WEEKLY;COUNT=3"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		id, version := made.Series.ID, made.Series.Version
 		both := func(i int, ifMatch *int64) []error {
 			return together(2, func(who int) (err error) {
-				title := booking.SeriesFields{Fields: booking.Fields{Title: new(fmt.Sprint("Title ", i))}}
-				room := booking.SeriesFields{Fields: booking.Fields{Description: new(fmt.Sprint("Text ", i))}}
+				title := series.Fields{Fields: booking.Fields{Title: new(fmt.Sprint("Title ", i))}}
+				room := series.Fields{Fields: booking.Fields{Description: new(fmt.Sprint("Text ", i))}}
 				if who == 0 {
-					_, err = svc.UpdateSeries(t.Context(), f.anna, id, ifMatch, title)
+					_, err = svc.series.Update(t.Context(), f.anna, id, ifMatch, title)
 				} else {
-					_, err = other.UpdateSeries(t.Context(), f.admin, id, ifMatch, room)
+					_, err = other.series.Update(t.Context(), f.admin, id, ifMatch, room)
 				}
 				return err
 			})

@@ -18,7 +18,9 @@ import (
 
 	"gorm.io/gorm"
 
+	"punctual/app/database/receipt"
 	"punctual/app/database/sqlfile"
+	"punctual/app/database/transaction"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 )
@@ -124,6 +126,9 @@ const attempts = 6
 // database asks for it: after a deadlock, a serialization failure, or on a SQLite file that another
 // process locks for long.
 func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) error {
+	if !meeting.HasCaller(ctx) {
+		ctx = receipt.Without(ctx)
+	}
 	return patiently(ctx, func() error {
 		return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			if err := s.check(tx); err != nil {
@@ -134,9 +139,17 @@ func (s *Store) transaction(ctx context.Context, f func(tx *gorm.DB) error) erro
 	})
 }
 
+// Atomically implements [caldav.Store].
+func (s *Store) Atomically(ctx context.Context, f func(context.Context) error) error {
+	return patiently(ctx, func() error { return transaction.Run(ctx, s.db, f) })
+}
+
 // patiently runs f, with a limited number of retries and growing pauses, until it succeeds or fails
-// permanently.
+// permanently. Within a larger transaction it runs f once: that is retried as a whole.
 func patiently(ctx context.Context, f func() error) error {
+	if transaction.In(ctx) {
+		return f()
+	}
 	for attempt := 1; ; attempt++ {
 		err := f()
 		if err == nil || attempt == attempts || !retryable(err) {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // story is what the test books twice: the second time in rooms and for people of its own, so that
@@ -51,8 +51,8 @@ func (f *fixture) sameByBatch(l *line, seed uint64) {
 		at  time.Time
 		act func(context.Context, ...meeting.Ref) ([]meeting.Outcome, error)
 	}{
-		{meeting.JobApprovalRemind, at("08:20"), l.svc.RemindApprovals},
-		{meeting.JobEscalate, at("08:40"), l.svc.EscalateApprovals},
+		{meeting.JobApprovalRemind, at("08:20"), l.svc.approval.RemindApprovals},
+		{meeting.JobEscalate, at("08:40"), l.svc.approval.EscalateApprovals},
 		{meeting.JobExpire, at("09:00"), l.svc.ExpireApprovals},
 		{meeting.JobNoShow, at("12:10"), l.svc.ReleaseNoShows},
 	} {
@@ -111,7 +111,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 		s.ids = append(s.ids, m.ID)
 		switch action {
 		case 0:
-			_, err := s.svc.Approve(s.Context(), s.boss, m.ID, nil, "")
+			_, err := s.svc.approval.Approve(s.Context(), s.boss, m.ID, nil, "")
 			s.refused(err)
 		case 1:
 			_, err := s.svc.Cancel(s.Context(), by, m.ID, nil, "")
@@ -120,7 +120,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 			if !s.settings.HoldPending {
 				continue // it would leave its room to another request in the same batch, one by one perhaps too late
 			}
-			if m, err = s.svc.Approve(s.Context(), s.boss, m.ID, nil, ""); !s.refused(err) {
+			if m, err = s.svc.approval.Approve(s.Context(), s.boss, m.ID, nil, ""); !s.refused(err) {
 				// To a room without a quota: a request that is rejected in the same batch may leave it to this
 				// one, while one by one the order decides.
 				to := wish(clock.Slot{Start: start.Add(5 * time.Hour), End: start.Add(6 * time.Hour)}, s.rooms[1+r.IntN(2)])
@@ -132,9 +132,9 @@ func (s *story) tell(name string, r *rand.Rand) {
 		}
 	}
 	for i, rule := range []string{"FREQ=DAILY;COUNT=3", "FREQ=WEEKLY;COUNT=4"} { // in rooms that nobody else wants
-		fields := booking.SeriesFields{Fields: wish(slot("12:00", "13:00"), s.rooms[4+i]), Rule: &rule}
+		fields := series.Fields{Fields: wish(slot("12:00", "13:00"), s.rooms[4+i]), Rule: &rule}
 		fields.Timezone = new("UTC")
-		result, err := s.svc.BookSeries(s.Context(), s.by[i], fields)
+		result, err := s.svc.series.Book(s.Context(), s.by[i], fields)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func (s *story) tell(name string, r *rand.Rand) {
 		}
 	}
 	if r.IntN(2) == 0 {
-		_, err := s.svc.Reject(s.Context(), s.boss, s.ids[len(s.ids)-2], nil, "not that one")
+		_, err := s.svc.approval.Reject(s.Context(), s.boss, s.ids[len(s.ids)-2], nil, "not that one")
 		s.refused(err)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"gorm.io/gorm"
 
+	"punctual/app/database/receipt"
 	"punctual/delayjob/failpoint"
 	"punctual/meeting"
 	"punctual/meeting/clock"
@@ -116,6 +118,7 @@ func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open in
 		if err := tx.Create(row).Error; err != nil {
 			return err
 		}
+		receipt.Created(tx, "wait", strconv.FormatInt(row.ID, 10))
 		wanted := make([]waitRoomRow, len(w.Wants))
 		for i, o := range w.Wants {
 			wanted[i] = waitRoomRow{WaitlistID: row.ID, RoomID: o.RoomID, StartsAt: micro(o.Slot.Start), EndsAt: micro(o.Slot.End)}

@@ -17,7 +17,9 @@ import (
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
+	"punctual/meeting/series"
 )
 
 // crowd knows the users of a fixture, who all are active.
@@ -67,7 +69,7 @@ func (q *looks) take() []string {
 // line is a fixture with a service whose clock stands and of which people wait for rooms.
 type line struct {
 	*fixture
-	svc      *booking.Service
+	svc      *services
 	queue    *looks
 	crowd    crowd
 	settings meeting.Settings
@@ -85,8 +87,8 @@ func newLine(f *fixture) *line {
 }
 
 // instance is another process on the same database.
-func (l *line) instance() *booking.Service {
-	return booking.NewService(gormstore.New(l.db.Gorm, outbox{}), l.crowd, l.queue, func() meeting.Settings { return l.settings },
+func (l *line) instance() *services {
+	return newServices(gormstore.New(l.db.Gorm, outbox{}), l.crowd, l.queue, func() meeting.Settings { return l.settings },
 		func() time.Time { return l.clock }, slog.New(slog.DiscardHandler))
 }
 
@@ -109,7 +111,7 @@ func wish(s clock.Slot, rooms ...*meeting.Room) booking.Fields {
 
 func (l *line) join(by meeting.Actor, s clock.Slot, rooms ...*meeting.Room) *meeting.Wait {
 	l.Helper()
-	w, err := l.svc.Join(l.Context(), by, wish(s, rooms...), nil)
+	w, err := l.svc.waitlist.Join(l.Context(), by, wish(s, rooms...), nil)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -127,7 +129,7 @@ func (l *line) look() {
 			}
 		}
 		for part := range slices.Chunk(rooms, 1+rand.IntN(len(rooms))) { // a batch does what single looks do
-			if err := l.svc.Look(l.Context(), part...); err != nil {
+			if err := l.svc.waitlist.Look(l.Context(), part...); err != nil {
 				l.Fatal(err)
 			}
 		}
@@ -225,7 +227,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"reject": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				_, err := l.svc.Reject(ctx, f.manager, m.ID, nil, "")
+				_, err := l.svc.approval.Reject(ctx, f.manager, m.ID, nil, "")
 				return err
 			},
 			"timeout": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
@@ -239,7 +241,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"end": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				if _, err := l.svc.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
+				if _, err := l.svc.approval.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
 					return err
 				}
 				l.clock = at("10:05")
@@ -248,7 +250,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"release": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				if _, err := l.svc.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
+				if _, err := l.svc.approval.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
 					return err
 				}
 				l.clock = at("09:55")
@@ -257,7 +259,7 @@ func TestWait_whateverFrees(t *testing.T) {
 				return err
 			},
 			"no-show": func(l *line, _ *meeting.Room, m *meeting.Meeting) error {
-				if _, err := l.svc.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
+				if _, err := l.svc.approval.Approve(ctx, f.manager, m.ID, nil, ""); err != nil {
 					return err
 				}
 				m = f.read(m.ID)
@@ -302,7 +304,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 			t.Helper()
 			_, err := l.svc.Update(ctx, f.anna, m.ID, nil, booking.Fields{Start: new(clock.At(at(start))), End: new(clock.At(at(end)))})
 			if err == nil && approve {
-				_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
+				_, err = l.svc.approval.Approve(ctx, f.manager, m.ID, nil, "")
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -310,7 +312,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		}
 		m, err := l.svc.Book(ctx, f.anna, wish(slot("10:00", "11:00"), room))
 		if err == nil {
-			_, err = l.svc.Approve(ctx, f.manager, m.ID, nil, "")
+			_, err = l.svc.approval.Approve(ctx, f.manager, m.ID, nil, "")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +321,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		target, place := l.join(f.manager, slot("14:00", "15:00"), room), l.join(f.manager, slot("10:00", "11:00"), room)
 		l.look()
 		l.wantState("where it may move to", target, meeting.Waiting)
-		if _, err := l.svc.Reject(ctx, f.manager, m.ID, nil, ""); err != nil {
+		if _, err := l.svc.approval.Reject(ctx, f.manager, m.ID, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		l.look()
@@ -329,7 +331,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		l.look()
 		l.wantState("it moved", place, meeting.Booked)
 
-		series, err := l.svc.BookSeries(ctx, f.anna, booking.SeriesFields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: wish(on(1, "10:00", "11:00"), f.turing)})
+		series, err := l.svc.series.Book(ctx, f.anna, series.Fields{Rule: new("FREQ=DAILY;COUNT=3"), Fields: wish(on(1, "10:00", "11:00"), f.turing)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +339,7 @@ func TestWait_movesAndSeries(t *testing.T) {
 		for _, m := range series.Meetings {
 			ws = append(ws, l.join(f.ben, m.Slot, f.turing))
 		}
-		if _, err := l.svc.CancelSeries(ctx, f.anna, series.Series.ID, nil, meeting.ScopeFollowing, new(clock.At(series.Meetings[1].OriginalStart)), ""); err != nil {
+		if _, err := l.svc.series.Cancel(ctx, f.anna, series.Series.ID, nil, meeting.ScopeFollowing, new(clock.At(series.Meetings[1].OriginalStart)), ""); err != nil {
 			t.Fatal(err)
 		}
 		l.look()
@@ -380,13 +382,13 @@ func TestWait_manyAtOnce(t *testing.T) {
 				}
 				both := l.join(f.ben, slot("09:30", "10:00"), rooms[0], rooms[1])
 				third := l.join(f.manager, slot("09:00", "09:30"), rooms[5])
-				if err := l.svc.Leave(f.Context(), f.anna, first[5].ID, nil); err != nil {
+				if err := l.svc.waitlist.Leave(f.Context(), f.anna, first[5].ID, nil); err != nil {
 					t.Fatal(err)
 				}
 				for _, m := range taken {
 					l.cancel(m)
 				}
-				if err := l.svc.Look(f.Context(), ids...); err != nil {
+				if err := l.svc.waitlist.Look(f.Context(), ids...); err != nil {
 					t.Fatal(err)
 				}
 				for i := range n {
@@ -455,15 +457,15 @@ func TestWait_offers(t *testing.T) {
 		if busy, err := l.svc.FreeBusy(ctx, f.anna, f.turing.ID, slot("09:00", "12:00")); err != nil || len(busy) != 1 || busy[0].Meeting.Title != meeting.Busy || busy[0].Meeting.ID != 0 {
 			t.Errorf("busy %+v, %v", busy, err)
 		}
-		if _, err := l.svc.Accept(ctx, f.anna, ws[0].ID, nil); !errors.Is(err, meeting.ErrNotFound) {
+		if _, err := l.svc.waitlist.Accept(ctx, f.anna, ws[0].ID, nil); !errors.Is(err, meeting.ErrNotFound) {
 			t.Errorf("somebody else accepted: %v", err)
 		}
 		var state *meeting.StateError
-		if _, err := l.svc.Accept(ctx, f.anna, ws[1].ID, nil); !errors.As(err, &state) {
+		if _, err := l.svc.waitlist.Accept(ctx, f.anna, ws[1].ID, nil); !errors.As(err, &state) {
 			t.Errorf("accepted without an offer: %v", err)
 		}
 
-		if _, err := l.svc.Decline(ctx, f.ben, ws[0].ID, nil); err != nil {
+		if _, err := l.svc.waitlist.Decline(ctx, f.ben, ws[0].ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		l.look()
@@ -476,7 +478,7 @@ func TestWait_offers(t *testing.T) {
 		}
 		ref := meeting.Ref{ID: second.ID, Version: second.Version}
 		l.clock = second.OfferUntil
-		if _, err := l.svc.Accept(ctx, f.anna, second.ID, nil); !errors.As(err, &state) || state.State != meeting.Status(meeting.WaitExpired) {
+		if _, err := l.svc.waitlist.Accept(ctx, f.anna, second.ID, nil); !errors.As(err, &state) || state.State != meeting.Status(meeting.WaitExpired) {
 			t.Errorf("accepted too late: %v", err)
 		}
 		for range 2 {
@@ -490,14 +492,14 @@ func TestWait_offers(t *testing.T) {
 		}
 
 		l.wantState("third", ws[2], meeting.Offered)
-		got, err := l.svc.Accept(ctx, f.manager, ws[2].ID, nil)
+		got, err := l.svc.waitlist.Accept(ctx, f.manager, ws[2].ID, nil)
 		if err != nil || got.State != meeting.Booked {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if h, _, err := f.store.History(ctx, got.MeetingID, meeting.Page{}); err != nil || h[0].Actor.ID != f.manager.ID || h[0].Reason != meeting.ReasonWaitingList {
 			t.Errorf("history %+v, %v", h, err)
 		}
-		if err := l.svc.Leave(ctx, f.admin, ws[3].ID, nil); err != nil {
+		if err := l.svc.waitlist.Leave(ctx, f.admin, ws[3].ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		l.wantState("left", ws[3], meeting.Withdrawn)
@@ -525,7 +527,7 @@ func TestWait_offers(t *testing.T) {
 		l.wantState("the next", free, meeting.Offered)
 
 		var late *meeting.InvalidError
-		if _, err := l.svc.Join(ctx, f.ben, wish(clock.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "start" {
+		if _, err := l.svc.waitlist.Join(ctx, f.ben, wish(clock.Slot{Start: l.clock, End: l.clock.Add(time.Hour)}, f.turing), nil); !errors.As(err, &late) || late.Faults[0].Location != "start" {
 			t.Errorf("waited for what has begun: %v", err)
 		}
 	})
@@ -548,7 +550,7 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := l.svc.CreateBlackout(ctx, f.admin, blackout(f.turing, slot("10:00", "10:30"))); err != nil {
+		if _, _, err := l.svc.places.CreateBlackout(ctx, f.admin, blackout(f.turing, slot("10:00", "10:30"))); err != nil {
 			t.Fatal(err)
 		}
 		delete(l.crowd.people, f.manager.ID)
@@ -566,9 +568,9 @@ func TestWait_rulesAreJudgedAgain(t *testing.T) {
 	})
 }
 
-func blackout(r *meeting.Room, s clock.Slot) booking.BlackoutFields {
+func blackout(r *meeting.Room, s clock.Slot) places.BlackoutFields {
 	start, end, reason := s.Start.Format(time.RFC3339), s.End.Format(time.RFC3339), "Painting"
-	return booking.BlackoutFields{RoomID: &r.ID, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), Reason: &reason}
+	return places.BlackoutFields{RoomID: &r.ID, Start: new(clock.Parse(start)), End: new(clock.Parse(end)), Reason: &reason}
 }
 
 // A full pass of the loader finds what became free without a word.
@@ -605,7 +607,7 @@ func TestWait_buffers(t *testing.T) {
 		l.wantState("in the buffers", w, meeting.Waiting)
 		patch := func(before, after time.Duration) {
 			t.Helper()
-			if _, err := l.svc.UpdateRoom(t.Context(), f.admin, room.ID, nil, booking.RoomFields{BufferBefore: &before, BufferAfter: &after}); err != nil {
+			if _, err := l.svc.places.UpdateRoom(t.Context(), f.admin, room.ID, nil, places.RoomFields{BufferBefore: &before, BufferAfter: &after}); err != nil {
 				t.Fatal(err)
 			}
 			l.look()
@@ -646,14 +648,14 @@ func TestListWaits(t *testing.T) {
 			l.join(f.anna, slot("10:00", "11:00"), f.hopper)
 		}
 		left := l.join(f.ben, slot("10:00", "11:00"), f.turing, f.hopper)
-		if err := l.svc.Leave(ctx, f.ben, left.ID, nil); err != nil {
+		if err := l.svc.waitlist.Leave(ctx, f.ben, left.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		count := func(by meeting.Actor, q meeting.WaitQuery) int {
 			t.Helper()
 			n := 0
 			for p := (meeting.Page{Limit: 2}); ; {
-				ws, next, err := l.svc.Waits(ctx, by, q, p)
+				ws, next, err := l.svc.waitlist.Waits(ctx, by, q, p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -674,7 +676,7 @@ func TestListWaits(t *testing.T) {
 		f.want("a manager's", count(f.manager, meeting.WaitQuery{}), 0)
 		f.want("of a room", count(f.admin, meeting.WaitQuery{RoomID: f.hopper.ID}), 4)
 		f.want("waiting for a room", count(f.admin, meeting.WaitQuery{RoomID: f.hopper.ID, States: []meeting.WaitState{meeting.Waiting}}), 3)
-		if _, err := l.svc.WaitOf(ctx, f.anna, left.ID); !errors.Is(err, meeting.ErrNotFound) {
+		if _, err := l.svc.waitlist.WaitOf(ctx, f.anna, left.ID); !errors.Is(err, meeting.ErrNotFound) {
 			t.Errorf("somebody else's: %v", err)
 		}
 	})
@@ -696,7 +698,7 @@ func TestWait_race(t *testing.T) {
 			l.knows(a)
 			people = append(people, a)
 		}
-		instances := []*booking.Service{l.svc, l.instance()}
+		instances := []*services{l.svc, l.instance()}
 		stolen := 0
 		for round := range rounds {
 			ctx := t.Context()
@@ -724,7 +726,7 @@ func TestWait_race(t *testing.T) {
 					if _, err := svc.Cancel(ctx, f.admin, []*meeting.Meeting{one, two}[i].ID, nil, ""); err != nil {
 						return err
 					}
-					return svc.Look(ctx, room.ID)
+					return svc.waitlist.Look(ctx, room.ID)
 				case i == 6 && thief:
 					for range 5 {
 						_, err := svc.Book(ctx, f.admin, wish(s, room))
@@ -734,7 +736,7 @@ func TestWait_race(t *testing.T) {
 					}
 					return nil
 				default:
-					return svc.Look(ctx, room.ID)
+					return svc.waitlist.Look(ctx, room.ID)
 				}
 			})
 			if err := errors.Join(errs...); err != nil {
@@ -755,7 +757,7 @@ func TestWait_race(t *testing.T) {
 			}
 			for _, w := range ws {
 				if l.wait(w.ID).State == meeting.Waiting {
-					if err := l.svc.Leave(ctx, f.admin, w.ID, nil); err != nil {
+					if err := l.svc.waitlist.Leave(ctx, f.admin, w.ID, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
@@ -63,13 +63,13 @@ func (BlackoutInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	return s
 }
 
-func (p BlackoutPatch) fields(faults []meeting.Fault) booking.BlackoutFields {
-	return booking.BlackoutFields{
+func (p BlackoutPatch) fields(faults []meeting.Fault) places.BlackoutFields {
+	return places.BlackoutFields{
 		Start: mapField(p.Start, clock.Parse), End: mapField(p.End, clock.Parse), Timezone: p.Timezone.ptr(), Reason: p.Reason.ptr(), Faults: faults,
 	}
 }
 
-func (p BlackoutInput) fields(faults []meeting.Fault) booking.BlackoutFields {
+func (p BlackoutInput) fields(faults []meeting.Fault) places.BlackoutFields {
 	f := p.BlackoutPatch.fields(faults)
 	if !p.RoomID.Null {
 		f.RoomID = p.RoomID.ptr()
@@ -123,7 +123,7 @@ func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*
 	if err != nil {
 		return nil, err
 	}
-	bs, next, err := h.svc.Blackouts(ctx, q, in.page())
+	bs, next, err := h.places.Blackouts(ctx, q, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -136,19 +136,19 @@ func (h *handlers) createBlackout(ctx context.Context, in *struct{ Body Body[Bla
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	b, affected, err := h.svc.CreateBlackout(ctx, by, input.fields(faults))
+	b, affected, err := h.places.CreateBlackout(ctx, by, input.fields(faults))
 	if err != nil {
 		return nil, err
 	}
 	return &made[EffectiveBlackout]{ETag: etag(b.Version), Location: h.locate("blackouts", b.ID), Body: effective(b, affected)}, nil
 }
 
-func effective(b *policy.Blackout, affected booking.Affected) EffectiveBlackout {
+func effective(b *policy.Blackout, affected places.Affected) EffectiveBlackout {
 	return EffectiveBlackout{Blackout: blackoutOf(b), Affected: list(affected.Meetings, meetingOf), AffectedMore: affected.More}
 }
 
 func (h *handlers) blackout(ctx context.Context, in *Target) (*one[Blackout], error) {
-	b, err := h.svc.Blackout(ctx, in.ID)
+	b, err := h.places.Blackout(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (h *handlers) updateBlackout(ctx context.Context, in *updateBlackoutInput) 
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	b, affected, err := h.svc.UpdateBlackout(ctx, by, in.ID, in.version(), patch.fields(faults))
+	b, affected, err := h.places.UpdateBlackout(ctx, by, in.ID, in.version(), patch.fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -179,5 +179,5 @@ func (h *handlers) deleteBlackout(ctx context.Context, in *guardedInput) (*struc
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteBlackout(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteBlackout(ctx, by, in.ID, in.version())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/branding"
 )
 
 // Branding is what the page shows of the organization.
@@ -32,8 +32,8 @@ type BrandingPatch struct {
 	Logo         Field[[]byte] `json:"logo,omitempty" doc:"PNG, JPEG, WebP or SVG as base64, at most 720 KB; stored at most 480 pixels wide and high"`
 }
 
-func (p BrandingPatch) fields(faults []meeting.Fault) booking.BrandingFields {
-	return booking.BrandingFields{
+func (p BrandingPatch) fields(faults []meeting.Fault) branding.Fields {
+	return branding.Fields{
 		Name: p.Name.ptr(), Message: p.Message.ptr(), Logo: p.Logo.ptr(), Faults: faults,
 		NoEnd: p.MessageUntil.Set && p.MessageUntil.Value == "", MessageUntil: timeOf(p.MessageUntil.Value),
 	}
@@ -43,7 +43,7 @@ func (h *handlers) registerBranding(api huma.API) {
 	const tag = "Branding"
 	get := operation("get-branding", http.MethodGet, "/branding", "Get name, message and logo of the organization", tag)
 	get.Description = "Needs no sign-in. A message that has ended is left out."
-	register(api, get, h.branding)
+	register(api, get, h.showBranding)
 	change := heavy(operation("update-branding", http.MethodPatch, "/branding", "Change name, message or logo of the organization", tag))
 	change.Errors = append(change.Errors, http.StatusPreconditionFailed)
 	register(api, change, h.updateBranding)
@@ -54,8 +54,8 @@ func (h *handlers) registerBranding(api huma.API) {
 	register(api, logo, h.logo)
 }
 
-func (h *handlers) branding(ctx context.Context, _ *struct{}) (*one[Branding], error) {
-	return answerBranding(h.svc.Branding(ctx))
+func (h *handlers) showBranding(ctx context.Context, _ *struct{}) (*one[Branding], error) {
+	return answerBranding(h.branding.Branding(ctx))
 }
 
 type updateBrandingInput struct {
@@ -69,7 +69,7 @@ func (h *handlers) updateBranding(ctx context.Context, in *updateBrandingInput) 
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	return answerBranding(h.svc.UpdateBranding(ctx, by, in.version(), patch.fields(faults)))
+	return answerBranding(h.branding.Update(ctx, by, in.version(), patch.fields(faults)))
 }
 
 func answerBranding(b *meeting.Branding, err error) (*one[Branding], error) {
@@ -85,7 +85,7 @@ type logoInput struct {
 }
 
 func (h *handlers) logo(ctx context.Context, in *logoInput) (*photoOutput, error) {
-	picture, version, err := h.svc.Logo(ctx)
+	picture, version, err := h.branding.Logo(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // CustomField is a field of meetings that admins define.
@@ -77,8 +77,8 @@ func (CustomFieldInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.S
 	return s
 }
 
-func (p CustomFieldPatch) fields(faults []meeting.Fault) booking.CustomFieldFields {
-	return booking.CustomFieldFields{
+func (p CustomFieldPatch) fields(faults []meeting.Fault) places.CustomFieldFields {
+	return places.CustomFieldFields{
 		Name: p.Name.ptr(), Label: p.Label.ptr(), Labels: p.Labels.ptr(), Choices: p.Choices.ptr(), Help: p.Help.ptr(), Required: p.Required.ptr(),
 		Kind:     mapField(p.Kind.or("text"), func(s string) meeting.FieldKind { return meeting.FieldKind(s) }),
 		Audience: mapField(p.Audience.or("everyone"), func(s string) meeting.Audience { return meeting.Audience(s) }),
@@ -96,7 +96,7 @@ func (h *handlers) registerCustomFields(api huma.API) {
 }
 
 func (h *handlers) listCustomFields(ctx context.Context, _ *struct{}) (*listOutput[CustomField], error) {
-	fields, err := h.svc.CustomFields(ctx)
+	fields, err := h.places.CustomFields(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (h *handlers) createCustomField(ctx context.Context, in *struct{ Body Body[
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	c, err := h.svc.CreateCustomField(ctx, by, CustomFieldPatch(input).fields(faults))
+	c, err := h.places.CreateCustomField(ctx, by, CustomFieldPatch(input).fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (h *handlers) createCustomField(ctx context.Context, in *struct{ Body Body[
 }
 
 func (h *handlers) customField(ctx context.Context, in *Target) (*one[CustomField], error) {
-	return answerCustomField(h.svc.CustomField(ctx, in.ID))
+	return answerCustomField(h.places.CustomField(ctx, in.ID))
 }
 
 type updateCustomFieldInput struct {
@@ -132,7 +132,7 @@ func (h *handlers) updateCustomField(ctx context.Context, in *updateCustomFieldI
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	return answerCustomField(h.svc.UpdateCustomField(ctx, by, in.ID, in.version(), patch.fields(faults)))
+	return answerCustomField(h.places.UpdateCustomField(ctx, by, in.ID, in.version(), patch.fields(faults)))
 }
 
 func answerCustomField(c *meeting.CustomField, err error) (*one[CustomField], error) {
@@ -147,5 +147,5 @@ func (h *handlers) deleteCustomField(ctx context.Context, in *guardedInput) (*st
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteCustomField(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteCustomField(ctx, by, in.ID, in.version())
 }

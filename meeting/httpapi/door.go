@@ -10,8 +10,10 @@ import (
 	"punctual/account"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/door"
 	"punctual/meeting/events"
 	"punctual/meeting/linkpages"
+	"punctual/meeting/places"
 )
 
 // DoorCode is what a screen at a room's door shows as a QR code.
@@ -26,6 +28,8 @@ const doorCodeLife = 3 * time.Minute
 // DoorDeps are the dependencies of door displays.
 type DoorDeps struct {
 	Service  *booking.Service
+	Door     *door.Service
+	Places   *places.Service
 	Accounts *account.Service // of the devices
 	Links    *linkpages.Links
 	Stream   *events.Stream            // events of the rooms
@@ -37,7 +41,7 @@ type DoorDeps struct {
 // RegisterDoor adds the operations of door displays to the API.
 func RegisterDoor(api huma.API, d DoorDeps) {
 	h := &doorHandlers{
-		svc: d.Service, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now, faults: d.Faults,
+		svc: d.Service, door: d.Door, places: d.Places, accounts: d.Accounts, links: d.Links, stream: d.Stream, clientIP: d.ClientIP, now: d.Now, faults: d.Faults,
 		registry: api.OpenAPI().Components.Schemas,
 	}
 	register(api, operation("room-door-code", http.MethodGet, "/rooms/{id}/door-code",
@@ -48,6 +52,8 @@ func RegisterDoor(api huma.API, d DoorDeps) {
 
 type doorHandlers struct {
 	svc      *booking.Service
+	door     *door.Service
+	places   *places.Service
 	accounts *account.Service
 	links    *linkpages.Links
 	stream   *events.Stream

@@ -9,7 +9,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/door"
 )
 
 // DoorPairing is a code that pairs a device with the door of a room.
@@ -130,7 +130,7 @@ func (h *doorHandlers) registerDevices(api huma.API) {
 	}}
 	register(api, pair, h.pair)
 
-	register(api, operation("get-door", http.MethodGet, "/door", "Get what a door device shows", tag), h.door)
+	register(api, operation("get-door", http.MethodGet, "/door", "Get what a door device shows", tag), h.showDoor)
 	register(api, creates(operation("door-book", http.MethodPost, "/door/book", "Book the room from now and check in", tag)), h.book)
 	photo := operation("get-door-photo", http.MethodGet, "/door/photo", "Get the photo of the room", tag)
 	photo.Responses = pictureResponses()
@@ -173,7 +173,7 @@ func (h *doorHandlers) pairable(ctx context.Context, roomID int64) (*meeting.Roo
 	if err != nil {
 		return nil, err
 	}
-	return h.svc.MayPairDoor(ctx, by, roomID)
+	return h.door.MayPair(ctx, by, roomID)
 }
 
 type devicesInput struct {
@@ -243,25 +243,25 @@ type doorOutput struct {
 	Body         Door
 }
 
-func (h *doorHandlers) door(ctx context.Context, _ *struct{}) (*doorOutput, error) {
+func (h *doorHandlers) showDoor(ctx context.Context, _ *struct{}) (*doorOutput, error) {
 	by, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.svc.Door(ctx, by, roomID)
+	d, err := h.door.Door(ctx, by, roomID)
 	if err != nil {
 		return nil, err
 	}
 	return &doorOutput{"no-store", h.view(d)}, nil
 }
 
-func (h *doorHandlers) view(d *booking.Door) Door {
+func (h *doorHandlers) view(d *door.Door) Door {
 	r := d.Room
 	v := Door{
 		Room: DoorRoom{ID: r.ID, Name: r.Name, Floor: r.Floor, Capacity: r.Capacity, Features: append([]string{}, r.Features...), Timezone: r.Zone, Photo: text(r.Photo)},
 		Now:  d.At.UTC(), State: string(d.State), Until: instant(d.Until), Day: DoorDay{d.Day.Start.UTC(), d.Day.End.UTC()},
 		Today: list(d.Today, doorMeetingOf), Closed: list(d.Closed, doorClosureOf), Code: h.codeOf(r), BookURL: h.links.BookURL(r.ID),
-		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c booking.DoorChoice) int { return int(c.Length / time.Minute) }),
+		Choices: list(d.Book, doorChoiceOf), Book: list(d.Book, func(c door.Choice) int { return int(c.Length / time.Minute) }),
 	}
 	for i := range v.Today {
 		if d.Current != nil && v.Today[i].ID == d.Current.ID {
@@ -271,7 +271,7 @@ func (h *doorHandlers) view(d *booking.Door) Door {
 	return v
 }
 
-func doorMeetingOf(m booking.DoorMeeting) DoorMeeting {
+func doorMeetingOf(m door.Meeting) DoorMeeting {
 	return DoorMeeting{
 		ID: m.ID, Title: m.Title, Organizer: m.Organizer.Name, Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Status: string(m.Status),
 		Private: m.Visibility == meeting.Private, EndedAt: instant(m.EndedAt),
@@ -280,11 +280,11 @@ func doorMeetingOf(m booking.DoorMeeting) DoorMeeting {
 	}
 }
 
-func doorChoiceOf(c booking.DoorChoice) DoorChoice {
+func doorChoiceOf(c door.Choice) DoorChoice {
 	return DoorChoice{Minutes: int(c.Length / time.Minute), End: c.End.UTC()}
 }
 
-func doorClosureOf(c booking.Closure) DoorClosure {
+func doorClosureOf(c door.Closure) DoorClosure {
 	return DoorClosure{Start: c.Slot.Start.UTC(), End: instant(c.Slot.End), Kind: string(c.Kind), Reason: c.Reason}
 }
 
@@ -297,18 +297,18 @@ func (h *doorHandlers) book(ctx context.Context, in *struct{ Body Body[DoorBooki
 	if len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	if _, err := h.svc.BookAtDoor(ctx, by, roomID, time.Duration(body.Minutes)*time.Minute, body.Title.Value); err != nil {
+	if _, err := h.door.Book(ctx, by, roomID, time.Duration(body.Minutes)*time.Minute, body.Title.Value); err != nil {
 		return nil, err
 	}
-	return h.door(ctx, nil)
+	return h.showDoor(ctx, nil)
 }
 
 func (h *doorHandlers) checkIn(ctx context.Context, in *Target) (*doorOutput, error) {
-	return h.act(ctx, func(roomID int64) error { return h.svc.CheckInAtDoor(ctx, roomID, in.ID) })
+	return h.act(ctx, func(roomID int64) error { return h.door.CheckIn(ctx, roomID, in.ID) })
 }
 
 func (h *doorHandlers) end(ctx context.Context, in *Target) (*doorOutput, error) {
-	return h.act(ctx, func(roomID int64) error { return h.svc.EndAtDoor(ctx, roomID, in.ID) })
+	return h.act(ctx, func(roomID int64) error { return h.door.End(ctx, roomID, in.ID) })
 }
 
 type doorExtendInput struct {
@@ -322,7 +322,7 @@ func (h *doorHandlers) extend(ctx context.Context, in *doorExtendInput) (*doorOu
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
 	return h.act(ctx, func(roomID int64) error {
-		return h.svc.ExtendAtDoor(ctx, roomID, in.ID, time.Duration(body.Minutes)*time.Minute)
+		return h.door.Extend(ctx, roomID, in.ID, time.Duration(body.Minutes)*time.Minute)
 	})
 }
 
@@ -335,7 +335,7 @@ func (h *doorHandlers) act(ctx context.Context, do func(roomID int64) error) (*d
 	if err := do(roomID); err != nil {
 		return nil, err
 	}
-	return h.door(ctx, nil)
+	return h.showDoor(ctx, nil)
 }
 
 type doorPhotoInput struct {
@@ -348,7 +348,7 @@ func (h *doorHandlers) photo(ctx context.Context, in *doorPhotoInput) (*photoOut
 	if err != nil {
 		return nil, err
 	}
-	picture, version, err := h.svc.RoomPhoto(ctx, roomID, false)
+	picture, version, err := h.places.RoomPhoto(ctx, roomID, false)
 	if err != nil {
 		return nil, err
 	}

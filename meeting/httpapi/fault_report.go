@@ -10,7 +10,7 @@ import (
 
 	"punctual/account"
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // FaultRate is how many faults one user, or one door display, can report.
@@ -82,7 +82,7 @@ func (h *handlers) listFaultReports(ctx context.Context, in *faultReportsInput) 
 		return nil, err
 	}
 	q := meeting.FaultReportQuery{RoomID: in.RoomID, Open: in.State == "open", Done: in.State == "done"}
-	found, next, err := h.svc.FaultReports(ctx, by, q, in.page())
+	found, next, err := h.places.FaultReports(ctx, by, q, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (h *handlers) createFaultReport(ctx context.Context, in *struct{ Body Body[
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	r, err := reportFault(ctx, h.svc, h.faults, by, booking.FaultReportFields{
+	r, err := reportFault(ctx, h.places, h.faults, by, places.FaultReportFields{
 		RoomID: input.RoomID, Category: meeting.FaultCategory(input.Category), Text: input.Text.Value, Faults: faults,
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (h *handlers) createFaultReport(ctx context.Context, in *struct{ Body Body[
 }
 
 // reportFault counts for the limit only what is recorded.
-func reportFault(ctx context.Context, svc *booking.Service, limit account.Limiter, by meeting.Actor, f booking.FaultReportFields) (*meeting.FaultReport, error) {
+func reportFault(ctx context.Context, svc *places.Service, limit account.Limiter, by meeting.Actor, f places.FaultReportFields) (*meeting.FaultReport, error) {
 	key := strconv.FormatInt(by.ID, 10)
 	if ok, after := limit.Allow(ctx, key); !ok {
 		return nil, &account.RateLimitError{RetryAfter: after}
@@ -122,7 +122,7 @@ func (h *handlers) faultReport(ctx context.Context, in *Target) (*one[FaultRepor
 	if err != nil {
 		return nil, err
 	}
-	return answerFaultReport(h.svc.FaultReport(ctx, by, in.ID))
+	return answerFaultReport(h.places.FaultReport(ctx, by, in.ID))
 }
 
 type updateFaultReportInput struct {
@@ -147,7 +147,7 @@ func (h *handlers) updateFaultReport(ctx context.Context, in *updateFaultReportI
 	if !patch.State.Set {
 		return h.faultReport(ctx, &in.Target)
 	}
-	return answerFaultReport(h.svc.CloseFault(ctx, by, in.ID, in.version(), patch.State.Value == "done"))
+	return answerFaultReport(h.places.CloseFault(ctx, by, in.ID, in.version(), patch.State.Value == "done"))
 }
 
 func answerFaultReport(r *meeting.FaultReport, err error) (*one[FaultReport], error) {
@@ -169,7 +169,7 @@ func (h *doorHandlers) reportFault(ctx context.Context, in *struct{ Body Body[Do
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	_, err = reportFault(ctx, h.svc, h.faults, by, booking.FaultReportFields{
+	_, err = reportFault(ctx, h.places, h.faults, by, places.FaultReportFields{
 		RoomID: roomID, Category: meeting.FaultCategory(input.Category), Text: input.Text.Value, Faults: faults,
 	})
 	return nil, err

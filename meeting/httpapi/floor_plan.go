@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // FloorPlan is a picture of a floor with rooms on it.
@@ -59,8 +59,8 @@ func (FloorPlanInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sch
 	return s
 }
 
-func (p FloorPlanPatch) fields(faults []meeting.Fault) booking.FloorPlanFields {
-	f := booking.FloorPlanFields{
+func (p FloorPlanPatch) fields(faults []meeting.Fault) places.FloorPlanFields {
+	f := places.FloorPlanFields{
 		SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Faults: faults,
 		Rooms: mapField(p.Rooms, func(rooms []PlacedRoom) []meeting.PlacedRoom {
 			return list(rooms, func(r PlacedRoom) meeting.PlacedRoom { return meeting.PlacedRoom(r) })
@@ -99,7 +99,7 @@ func pictureResponses() map[string]*huma.Response {
 }
 
 func (h *handlers) listFloorPlans(ctx context.Context, _ *struct{}) (*listOutput[FloorPlan], error) {
-	plans, err := h.svc.FloorPlans(ctx)
+	plans, err := h.places.FloorPlans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (h *handlers) createFloorPlan(ctx context.Context, in *struct{ Body Body[Fl
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	p, err := h.svc.CreateFloorPlan(ctx, by, FloorPlanPatch(input).fields(faults))
+	p, err := h.places.CreateFloorPlan(ctx, by, FloorPlanPatch(input).fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (h *handlers) createFloorPlan(ctx context.Context, in *struct{ Body Body[Fl
 }
 
 func (h *handlers) floorPlan(ctx context.Context, in *Target) (*one[FloorPlan], error) {
-	return answerFloorPlan(h.svc.FloorPlan(ctx, in.ID))
+	return answerFloorPlan(h.places.FloorPlan(ctx, in.ID))
 }
 
 type updateFloorPlanInput struct {
@@ -135,7 +135,7 @@ func (h *handlers) updateFloorPlan(ctx context.Context, in *updateFloorPlanInput
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	return answerFloorPlan(h.svc.UpdateFloorPlan(ctx, by, in.ID, in.version(), patch.fields(faults)))
+	return answerFloorPlan(h.places.UpdateFloorPlan(ctx, by, in.ID, in.version(), patch.fields(faults)))
 }
 
 func answerFloorPlan(p *meeting.FloorPlan, err error) (*one[FloorPlan], error) {
@@ -150,7 +150,7 @@ func (h *handlers) deleteFloorPlan(ctx context.Context, in *guardedInput) (*stru
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteFloorPlan(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteFloorPlan(ctx, by, in.ID, in.version())
 }
 
 type floorPlanPictureInput struct {
@@ -160,7 +160,7 @@ type floorPlanPictureInput struct {
 }
 
 func (h *handlers) floorPlanPicture(ctx context.Context, in *floorPlanPictureInput) (*photoOutput, error) {
-	picture, version, err := h.svc.FloorPlanPicture(ctx, in.ID)
+	picture, version, err := h.places.FloorPlanPicture(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/itip"
+	"punctual/meeting/places"
 )
 
 // HolidayCalendar is a list of whole days on which sites are closed.
@@ -95,15 +95,15 @@ func daysIn(ics string, at time.Time) (days []meeting.Holiday, out []itip.LeftOu
 		return nil, nil, err
 	}
 	today := at.UTC().Truncate(24 * time.Hour)
-	found, out := calendar.WholeDays(today.AddDate(0, 0, -1), today.AddDate(holidayYears, 0, 0), booking.MaxHolidays)
+	found, out := calendar.WholeDays(today.AddDate(0, 0, -1), today.AddDate(holidayYears, 0, 0), places.MaxHolidays)
 	for _, d := range found {
 		days = append(days, meeting.Holiday{UID: d.UID, First: d.First.Format(time.DateOnly), Last: d.Last.Format(time.DateOnly), Name: d.Name})
 	}
 	return days, out, nil
 }
 
-func (p HolidaysPatch) fields(faults []meeting.Fault, at time.Time) (f booking.HolidayFields, out []itip.LeftOut, err error) {
-	f = booking.HolidayFields{Name: p.Name.ptr(), SiteIDs: p.SiteIDs.ptr(), Faults: faults}
+func (p HolidaysPatch) fields(faults []meeting.Fault, at time.Time) (f places.HolidayFields, out []itip.LeftOut, err error) {
+	f = places.HolidayFields{Name: p.Name.ptr(), SiteIDs: p.SiteIDs.ptr(), Faults: faults}
 	if !p.ICS.Set {
 		return f, nil, nil
 	}
@@ -128,7 +128,7 @@ func (h *handlers) registerHolidays(api huma.API) {
 }
 
 func (h *handlers) listHolidays(ctx context.Context, _ *struct{}) (*listOutput[HolidayCalendar], error) {
-	calendars, err := h.svc.HolidayCalendars(ctx)
+	calendars, err := h.places.HolidayCalendars(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +136,14 @@ func (h *handlers) listHolidays(ctx context.Context, _ *struct{}) (*listOutput[H
 }
 
 func (h *handlers) holidays(ctx context.Context, in *Target) (*one[HolidayCalendar], error) {
-	c, err := h.svc.HolidayCalendar(ctx, in.ID)
+	c, err := h.places.HolidayCalendar(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &one[HolidayCalendar]{ETag: etag(c.Version), Body: holidayCalendarOf(c)}, nil
 }
 
-func effectiveHolidays(c *meeting.HolidayCalendar, e booking.HolidayEffect, out []itip.LeftOut) EffectiveHolidays {
+func effectiveHolidays(c *meeting.HolidayCalendar, e places.HolidayEffect, out []itip.LeftOut) EffectiveHolidays {
 	return EffectiveHolidays{
 		HolidayCalendar: holidayCalendarOf(c), Added: list(e.Added, holidayOf), Removed: list(e.Removed, holidayOf),
 		LeftOut:  list(out[:min(len(out), 100)], func(o itip.LeftOut) LeftOutDate { return LeftOutDate(o) }),
@@ -165,7 +165,7 @@ func (h *handlers) previewHolidays(ctx context.Context, in *struct{ Body Body[Ho
 	if err != nil {
 		return nil, err
 	}
-	c, effect, err := h.svc.PreviewHolidays(ctx, by, body.CalendarID, f)
+	c, effect, err := h.places.PreviewHolidays(ctx, by, body.CalendarID, f)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (h *handlers) createHolidays(ctx context.Context, in *struct{ Body Body[Hol
 	if err != nil {
 		return nil, err
 	}
-	c, effect, err := h.svc.CreateHolidays(ctx, by, f)
+	c, effect, err := h.places.CreateHolidays(ctx, by, f)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (h *handlers) updateHolidays(ctx context.Context, in *updateHolidaysInput) 
 	if err != nil {
 		return nil, err
 	}
-	c, effect, err := h.svc.UpdateHolidays(ctx, by, in.ID, in.version(), f)
+	c, effect, err := h.places.UpdateHolidays(ctx, by, in.ID, in.version(), f)
 	if err != nil {
 		return nil, err
 	}
@@ -217,5 +217,5 @@ func (h *handlers) deleteHolidays(ctx context.Context, in *guardedInput) (*struc
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteHolidays(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteHolidays(ctx, by, in.ID, in.version())
 }

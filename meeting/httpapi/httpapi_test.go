@@ -22,10 +22,16 @@ import (
 	_ "punctual/app" // its map from errors to problems
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
+	"punctual/meeting/branding"
 	"punctual/meeting/finding"
 	"punctual/meeting/gormstore"
 	"punctual/meeting/httpapi"
+	"punctual/meeting/places"
+	"punctual/meeting/public"
+	"punctual/meeting/series"
+	"punctual/meeting/waitlist"
 	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
@@ -131,7 +137,12 @@ func newClient(t *testing.T) *client {
 		}
 		next(ctx)
 	})
-	httpapi.Register(api, httpapi.Deps{Meetings: svc, Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{}, Lookups: account.NewMemoryLimiter(httpapi.PeopleRate), Faults: account.NewMemoryLimiter(httpapi.FaultRate)})
+	httpapi.Register(api, httpapi.Deps{
+		Meetings: svc, Approval: approval.NewService(svc, store), Series: series.NewService(svc, store),
+		Waitlist: waitlist.NewService(svc, store, directory{}, nobody{}), Places: places.NewService(svc, store, directory{}, nobody{}),
+		Branding: branding.NewService(svc, store), Public: public.NewService(svc, store), Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{},
+		Lookups: account.NewMemoryLimiter(httpapi.PeopleRate), Faults: account.NewMemoryLimiter(httpapi.FaultRate),
+	})
 	return &client{t, api}
 }
 

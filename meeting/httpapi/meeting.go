@@ -563,11 +563,11 @@ type decideInput struct {
 }
 
 func (h *handlers) approveMeeting(ctx context.Context, in *decideInput) (*one[Meeting], error) {
-	return h.decide(ctx, in, h.svc.Approve)
+	return h.decide(ctx, in, h.approval.Approve)
 }
 
 func (h *handlers) rejectMeeting(ctx context.Context, in *decideInput) (*one[Meeting], error) {
-	return h.decide(ctx, in, h.svc.Reject)
+	return h.decide(ctx, in, h.approval.Reject)
 }
 
 type decision func(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, comment string) (*meeting.Meeting, error)

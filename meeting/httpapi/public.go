@@ -68,11 +68,11 @@ func (h *handlers) publicAccess(ctx context.Context, _ *struct{}) (*struct{ Body
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := h.svc.PublicAccess(ctx, by)
+	chosen, err := h.public.Access(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body PublicAccess }{PublicAccess{h.svc.PublicEnabled(), list(chosen, func(a meeting.PublicAccess) PublicChoice {
+	return &struct{ Body PublicAccess }{PublicAccess{h.public.Enabled(), list(chosen, func(a meeting.PublicAccess) PublicChoice {
 		return PublicChoice{number(a.SiteID), number(a.RoomID), string(a.Show)}
 	})}}, nil
 }
@@ -83,7 +83,7 @@ func (h *handlers) setPublicAccess(ctx context.Context, in *struct{ Body Body[Pu
 		return nil, err
 	}
 	body, faults := in.Body.read(h.registry)
-	if err := h.svc.SetPublicAccess(ctx, by, meeting.PublicAccess{SiteID: body.SiteID, RoomID: body.RoomID, Show: meeting.PublicShow(body.Show.Value)}, faults); err != nil {
+	if err := h.public.SetAccess(ctx, by, meeting.PublicAccess{SiteID: body.SiteID, RoomID: body.RoomID, Show: meeting.PublicShow(body.Show.Value)}, faults); err != nil {
 		return nil, err
 	}
 	return h.publicAccess(ctx, nil)
@@ -109,7 +109,7 @@ func publiclyListed[S, T any](items []S, to func(S) T) *publicList[T] {
 }
 
 func (h *handlers) publicRooms(ctx context.Context, in *publicPlace) (*publicList[PublicRoom], error) {
-	rooms, err := h.svc.PublicRooms(ctx, in.SiteID, in.RoomID)
+	rooms, err := h.public.Rooms(ctx, in.SiteID, in.RoomID)
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +144,11 @@ func (h *handlers) publicMeetings(ctx context.Context, in *publicMeetingsInput) 
 	if err != nil {
 		return nil, err
 	}
-	rooms, err := h.svc.PublicRooms(ctx, in.SiteID, in.RoomID)
+	rooms, err := h.public.Rooms(ctx, in.SiteID, in.RoomID)
 	if err != nil {
 		return nil, err
 	}
-	meetings, err := h.svc.PublicMeetings(ctx, rooms, span)
+	meetings, err := h.public.Meetings(ctx, rooms, span)
 	if err != nil {
 		return nil, err
 	}

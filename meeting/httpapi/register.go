@@ -15,9 +15,15 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
+	"punctual/meeting/branding"
 	"punctual/meeting/finding"
+	"punctual/meeting/places"
+	"punctual/meeting/public"
 	"punctual/meeting/report"
+	"punctual/meeting/series"
+	"punctual/meeting/waitlist"
 )
 
 // Notices lists the notifications about a meeting, oldest first. The caller has already checked
@@ -29,6 +35,12 @@ type Notices interface {
 // Deps are the services whose operations [Register] adds.
 type Deps struct {
 	Meetings *booking.Service
+	Approval *approval.Service
+	Series   *series.Service
+	Waitlist *waitlist.Service
+	Places   *places.Service
+	Branding *branding.Service
+	Public   *public.Service
 	Finding  *finding.Service
 	Reports  *report.Service
 	Notices  Notices
@@ -38,7 +50,10 @@ type Deps struct {
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
 func Register(api huma.API, d Deps) {
-	h := &handlers{svc: d.Meetings, finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas}
+	h := &handlers{
+		svc: d.Meetings, approval: d.Approval, series: d.Series, waitlist: d.Waitlist, places: d.Places, branding: d.Branding, public: d.Public,
+		finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
+	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
 	}
@@ -67,6 +82,12 @@ func Register(api huma.API, d Deps) {
 
 type handlers struct {
 	svc      *booking.Service
+	approval *approval.Service
+	series   *series.Service
+	waitlist *waitlist.Service
+	places   *places.Service
+	branding *branding.Service
+	public   *public.Service
 	finding  *finding.Service
 	reports  *report.Service
 	notices  Notices

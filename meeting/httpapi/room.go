@@ -10,6 +10,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/places"
 	"punctual/meeting/policy"
 )
 
@@ -217,10 +218,10 @@ func (RoomInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-func (p RoomPatch) fields(faults []meeting.Fault) booking.RoomFields {
+func (p RoomPatch) fields(faults []meeting.Fault) places.RoomFields {
 	d := decoder{faults: faults}
 	approval, policy, checkIn := object(p.Approval), object(p.Policy), object(p.CheckIn)
-	f := booking.RoomFields{
+	f := places.RoomFields{
 		Name: p.Name.ptr(), SiteID: p.SiteID.ptr(), Floor: p.Floor.ptr(), Capacity: p.Capacity.ptr(),
 		Features: p.Features.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Active: p.Active.or(true).ptr(),
 		Access: p.roomAccess(),
@@ -306,7 +307,7 @@ func (h *handlers) createRoom(ctx context.Context, in *struct{ Body Body[RoomInp
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	r, err := h.svc.CreateRoom(ctx, by, RoomPatch(input).fields(faults))
+	r, err := h.places.CreateRoom(ctx, by, RoomPatch(input).fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +334,7 @@ func (h *handlers) updateRoom(ctx context.Context, in *updateRoomInput) (*one[Ro
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	r, err := h.svc.UpdateRoom(ctx, by, in.ID, in.version(), patch.fields(faults))
+	r, err := h.places.UpdateRoom(ctx, by, in.ID, in.version(), patch.fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +346,7 @@ func (h *handlers) deleteRoom(ctx context.Context, in *guardedInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteRoom(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteRoom(ctx, by, in.ID, in.version())
 }
 
 // Busy is an interval in which a room is taken.

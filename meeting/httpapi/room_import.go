@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // RoomImport is a list of rooms to create.
@@ -56,7 +56,7 @@ func (h *handlers) importRooms(ctx context.Context, in *struct{ Body Body[RoomIm
 	if len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	rows, err := h.svc.ImportRooms(ctx, by, body.CSV, body.SiteID, body.DryRun)
+	rows, err := h.places.ImportRooms(ctx, by, body.CSV, body.SiteID, body.DryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (h *handlers) importRooms(ctx context.Context, in *struct{ Body Body[RoomIm
 	return out, nil
 }
 
-func importedRoomOf(row booking.ImportedRoom) ImportedRoom {
+func importedRoomOf(row places.ImportedRoom) ImportedRoom {
 	r := row.Room
 	out := ImportedRoom{Line: row.Line, Status: "new", ID: r.ID, Name: r.Name, Capacity: r.Capacity, Floor: r.Floor, Features: append([]string{}, r.Features...)}
 	if r.SiteID != 0 {

@@ -46,7 +46,7 @@ type photoOutput struct {
 }
 
 func (h *handlers) roomPhoto(ctx context.Context, in *photoInput) (*photoOutput, error) {
-	picture, version, err := h.svc.RoomPhoto(ctx, in.ID, in.Size == "small")
+	picture, version, err := h.places.RoomPhoto(ctx, in.ID, in.Size == "small")
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (h *handlers) setRoomPhoto(ctx context.Context, in *setPhotoInput) (*one[Ro
 	if err := fault.Merge(faults, nil).Err(); err != nil {
 		return nil, err
 	}
-	r, err := h.svc.SetRoomPhoto(ctx, by, in.ID, in.version(), input.Image)
+	r, err := h.places.SetRoomPhoto(ctx, by, in.ID, in.version(), input.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -80,5 +80,5 @@ func (h *handlers) deleteRoomPhoto(ctx context.Context, in *guardedInput) (*stru
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.RemoveRoomPhoto(ctx, by, in.ID, in.version())
+	return nil, h.places.RemoveRoomPhoto(ctx, by, in.ID, in.version())
 }

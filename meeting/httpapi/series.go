@@ -13,6 +13,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // Series is a recurring meeting: a rule, and what all its dates have in common.
@@ -210,12 +211,12 @@ func (s Scoped) from() *clock.Time {
 	return new(clock.Parse(strings.TrimSpace(s.From)))
 }
 
-func (in Recurrence) fields(f booking.Fields) booking.SeriesFields {
-	return booking.SeriesFields{
+func (in Recurrence) fields(f booking.Fields) series.Fields {
+	return series.Fields{
 		Fields: f, Rule: in.RRule.ptr(), ExDates: mapField(in.ExDates, dates), RDates: mapField(in.RDates, dates),
 		OnConflict: meeting.OnConflict(in.OnConflict.Value),
-		Choices: list(in.Choices.Value, func(c ChoiceInput) booking.Choice {
-			return booking.Choice{OriginalStart: timeOf(c.OriginalStart), RoomIDs: c.RoomIDs}
+		Choices: list(in.Choices.Value, func(c ChoiceInput) series.Choice {
+			return series.Choice{OriginalStart: timeOf(c.OriginalStart), RoomIDs: c.RoomIDs}
 		}),
 	}
 }
@@ -241,7 +242,7 @@ func (h *handlers) registerSeries(api huma.API) {
 	register(api, heavy(operation("preview-repeat", http.MethodPost, "/meetings/{id}/repeat/preview", "Preview POST /meetings/{id}/repeat: all dates, and those that cannot be booked", tag)), h.previewRepeat)
 	register(api, creates(heavy(operation("repeat-meeting", http.MethodPost, "/meetings/{id}/repeat", "Make a meeting the first date of a new series; it keeps its ID and, in calendars, its UID", tag))), h.repeat)
 	register(api, operation("list-series", http.MethodGet, "/series", "List my series, newest first; admins list those of all users", tag), h.listSeries)
-	register(api, operation("get-series", http.MethodGet, "/series/{id}", "Get a series with its counts and next meetings", tag), h.series)
+	register(api, operation("get-series", http.MethodGet, "/series/{id}", "Get a series with its counts and next meetings", tag), h.showSeries)
 	register(api, heavy(operation("update-series", http.MethodPatch, "/series/{id}", "Change all future dates, or those from a date on, which become a new series", tag)), h.updateSeries)
 	register(api, heavy(operation("preview-series-update", http.MethodPost, "/series/{id}/preview", "Preview PATCH /series/{id}: all dates that change, and those that cannot be booked", tag)), h.previewUpdate)
 	register(api, operation("cancel-series", http.MethodPost, "/series/{id}/cancel", "Cancel all future dates, or those from a date on", tag), h.cancelSeries)
@@ -253,7 +254,7 @@ func (h *handlers) registerSeries(api huma.API) {
 
 type seriesInput struct{ Body Body[SeriesInput] }
 
-func (h *handlers) newSeries(in *seriesInput) booking.SeriesFields {
+func (h *handlers) newSeries(in *seriesInput) series.Fields {
 	input, faults := in.Body.read(h.registry)
 	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
 }
@@ -263,7 +264,7 @@ func (h *handlers) previewSeries(ctx context.Context, in *seriesInput) (*struct{
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.svc.PreviewSeries(ctx, by, h.newSeries(in))
+	r, err := h.series.Preview(ctx, by, h.newSeries(in))
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +276,7 @@ func (h *handlers) createSeries(ctx context.Context, in *seriesInput) (*made[Ser
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.svc.BookSeries(ctx, by, h.newSeries(in))
+	r, err := h.series.Book(ctx, by, h.newSeries(in))
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +289,7 @@ type repeatInput struct {
 	Body Body[RepeatInput]
 }
 
-func (h *handlers) repeated(in *repeatInput) booking.SeriesFields {
+func (h *handlers) repeated(in *repeatInput) series.Fields {
 	input, faults := in.Body.read(h.registry)
 	return input.Recurrence.fields(input.MeetingPatch.fields(faults))
 }
@@ -298,7 +299,7 @@ func (h *handlers) previewRepeat(ctx context.Context, in *repeatInput) (*struct{
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.svc.PreviewRepeat(ctx, by, in.ID, in.version(), h.repeated(in))
+	r, err := h.series.PreviewRepeat(ctx, by, in.ID, in.version(), h.repeated(in))
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +311,7 @@ func (h *handlers) repeat(ctx context.Context, in *repeatInput) (*made[SeriesRes
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.svc.Repeat(ctx, by, in.ID, in.version(), h.repeated(in))
+	r, err := h.series.Repeat(ctx, by, in.ID, in.version(), h.repeated(in))
 	if err != nil {
 		return nil, err
 	}
@@ -328,19 +329,19 @@ func (h *handlers) listSeries(ctx context.Context, in *listSeriesInput) (*listOu
 	if err != nil {
 		return nil, err
 	}
-	series, next, err := h.svc.ListSeries(ctx, by, meeting.SeriesQuery{OrganizerID: in.OrganizerID, Flagged: in.Flagged}, in.page())
+	series, next, err := h.series.List(ctx, by, meeting.SeriesQuery{OrganizerID: in.OrganizerID, Flagged: in.Flagged}, in.page())
 	if err != nil {
 		return nil, err
 	}
 	return listed(series, next, seriesOf), nil
 }
 
-func (h *handlers) series(ctx context.Context, in *Target) (*one[SeriesState], error) {
+func (h *handlers) showSeries(ctx context.Context, in *Target) (*one[SeriesState], error) {
 	by, err := actorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.svc.Series(ctx, by, in.ID)
+	s, err := h.series.Series(ctx, by, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -365,10 +366,10 @@ func (h *handlers) updateSeries(ctx context.Context, in *updateSeriesInput) (*on
 	if err != nil {
 		return nil, err
 	}
-	return answerSeries(h.svc.UpdateSeries(ctx, by, in.ID, in.version(), h.changed(in)))
+	return answerSeries(h.series.Update(ctx, by, in.ID, in.version(), h.changed(in)))
 }
 
-func (h *handlers) changed(in *updateSeriesInput) booking.SeriesFields {
+func (h *handlers) changed(in *updateSeriesInput) series.Fields {
 	patch, faults := in.Body.read(h.registry)
 	f := patch.Recurrence.fields(patch.MeetingPatch.fields(faults))
 	f.Scope, f.From = meeting.Scope(patch.Scope), patch.from()
@@ -380,7 +381,7 @@ func (h *handlers) previewUpdate(ctx context.Context, in *updateSeriesInput) (*s
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.svc.PreviewUpdate(ctx, by, in.ID, in.version(), h.changed(in))
+	r, err := h.series.PreviewUpdate(ctx, by, in.ID, in.version(), h.changed(in))
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +403,7 @@ func (h *handlers) cancelSeries(ctx context.Context, in *cancelSeriesInput) (*on
 	if err != nil {
 		return nil, err
 	}
-	return answerSeries(h.svc.CancelSeries(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.from(), said.Reason.Reason))
+	return answerSeries(h.series.Cancel(ctx, by, in.ID, in.version(), meeting.Scope(said.Scope), said.from(), said.Reason.Reason))
 }
 
 func (h *handlers) undoSeries(ctx context.Context, in *guardedInput) (*one[SeriesResult], error) {
@@ -414,11 +415,11 @@ func (h *handlers) undoSeries(ctx context.Context, in *guardedInput) (*one[Serie
 }
 
 func (h *handlers) approveSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {
-	return h.decideSeries(ctx, in, h.svc.ApproveSeries)
+	return h.decideSeries(ctx, in, h.approval.ApproveSeries)
 }
 
 func (h *handlers) rejectSeries(ctx context.Context, in *decideInput) (*one[SeriesResult], error) {
-	return h.decideSeries(ctx, in, h.svc.RejectSeries)
+	return h.decideSeries(ctx, in, h.approval.RejectSeries)
 }
 
 type seriesDecision func(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, comment string) (*booking.SeriesResult, error)
@@ -457,7 +458,7 @@ func (h *handlers) addDate(ctx context.Context, in *addDateInput) (*made[Meeting
 	if len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	m, err := h.svc.AddDate(ctx, by, in.ID, in.version(), timeOf(input.OriginalStart), meeting.OnConflict(input.OnConflict))
+	m, err := h.series.AddDate(ctx, by, in.ID, in.version(), timeOf(input.OriginalStart), meeting.OnConflict(input.OnConflict))
 	if err != nil {
 		return nil, err
 	}

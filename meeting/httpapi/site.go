@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // Site is a place with rooms.
@@ -49,8 +49,8 @@ func (SiteInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-func (p SitePatch) fields(faults []meeting.Fault) booking.SiteFields {
-	return booking.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Access: mapField(p.Access, Access.access), Faults: faults}
+func (p SitePatch) fields(faults []meeting.Fault) places.SiteFields {
+	return places.SiteFields{Name: p.Name.ptr(), Timezone: p.Timezone.ptr(), Address: p.Address.ptr(), Facility: p.Facility.ptr(), Access: mapField(p.Access, Access.access), Faults: faults}
 }
 
 func (h *handlers) registerSites(api huma.API) {
@@ -63,7 +63,7 @@ func (h *handlers) registerSites(api huma.API) {
 }
 
 func (h *handlers) listSites(ctx context.Context, in *Paging) (*listOutput[Site], error) {
-	sites, next, err := h.svc.Sites(ctx, in.page())
+	sites, next, err := h.places.Sites(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (h *handlers) createSite(ctx context.Context, in *struct{ Body Body[SiteInp
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	s, err := h.svc.CreateSite(ctx, by, SitePatch(input).fields(faults))
+	s, err := h.places.CreateSite(ctx, by, SitePatch(input).fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (h *handlers) createSite(ctx context.Context, in *struct{ Body Body[SiteInp
 }
 
 func (h *handlers) site(ctx context.Context, in *Target) (*one[Site], error) {
-	s, err := h.svc.Site(ctx, in.ID)
+	s, err := h.places.Site(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (h *handlers) updateSite(ctx context.Context, in *updateSiteInput) (*one[Si
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	s, err := h.svc.UpdateSite(ctx, by, in.ID, in.version(), patch.fields(faults))
+	s, err := h.places.UpdateSite(ctx, by, in.ID, in.version(), patch.fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -115,5 +115,5 @@ func (h *handlers) deleteSite(ctx context.Context, in *guardedInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteSite(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteSite(ctx, by, in.ID, in.version())
 }

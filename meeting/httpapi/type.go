@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // MeetingType is a kind of meeting that admins define.
@@ -60,8 +60,8 @@ func (MeetingTypeInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.S
 	return s
 }
 
-func (p MeetingTypePatch) fields(faults []meeting.Fault) booking.TypeFields {
-	return booking.TypeFields{
+func (p MeetingTypePatch) fields(faults []meeting.Fault) places.TypeFields {
+	return places.TypeFields{
 		Name: p.Name.ptr(), Names: p.Names.ptr(), SiteIDs: p.SiteIDs.ptr(), RoomIDs: p.RoomIDs.ptr(),
 		Color:       mapField(p.Color.or("gray"), func(s string) meeting.Color { return meeting.Color(s) }),
 		MinRole:     mapField(p.MinRole.or("member"), func(s string) meeting.Role { return meeting.Role(s) }),
@@ -79,7 +79,7 @@ func (h *handlers) registerTypes(api huma.API) {
 }
 
 func (h *handlers) listTypes(ctx context.Context, _ *struct{}) (*listOutput[MeetingType], error) {
-	types, err := h.svc.Types(ctx)
+	types, err := h.places.Types(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (h *handlers) createType(ctx context.Context, in *struct{ Body Body[Meeting
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	t, err := h.svc.CreateType(ctx, by, MeetingTypePatch(input).fields(faults))
+	t, err := h.places.CreateType(ctx, by, MeetingTypePatch(input).fields(faults))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (h *handlers) createType(ctx context.Context, in *struct{ Body Body[Meeting
 }
 
 func (h *handlers) meetingType(ctx context.Context, in *Target) (*one[MeetingType], error) {
-	return answerType(h.svc.Type(ctx, in.ID))
+	return answerType(h.places.Type(ctx, in.ID))
 }
 
 type updateTypeInput struct {
@@ -115,7 +115,7 @@ func (h *handlers) updateType(ctx context.Context, in *updateTypeInput) (*one[Me
 		return nil, err
 	}
 	patch, faults := in.Body.read(h.registry)
-	return answerType(h.svc.UpdateType(ctx, by, in.ID, in.version(), patch.fields(faults)))
+	return answerType(h.places.UpdateType(ctx, by, in.ID, in.version(), patch.fields(faults)))
 }
 
 func answerType(t *meeting.Type, err error) (*one[MeetingType], error) {
@@ -130,5 +130,5 @@ func (h *handlers) deleteType(ctx context.Context, in *guardedInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.DeleteType(ctx, by, in.ID, in.version())
+	return nil, h.places.DeleteType(ctx, by, in.ID, in.version())
 }

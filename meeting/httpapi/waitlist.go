@@ -169,7 +169,7 @@ func (h *handlers) listWaits(ctx context.Context, in *listWaitsInput) (*listOutp
 	if err != nil {
 		return nil, err
 	}
-	ws, next, err := h.svc.Waits(ctx, by, q, in.page())
+	ws, next, err := h.waitlist.Waits(ctx, by, q, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (h *handlers) join(ctx context.Context, in *struct{ Body Body[WaitInput] })
 		return nil, err
 	}
 	input, faults := in.Body.read(h.registry)
-	w, err := h.svc.Join(ctx, by, input.patch().fields(faults), timeOf(input.Until.Value))
+	w, err := h.waitlist.Join(ctx, by, input.patch().fields(faults), timeOf(input.Until.Value))
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ type booked struct {
 }
 
 func (h *handlers) bookOrWait(ctx context.Context, by meeting.Actor, f booking.Fields, until *clock.Time) (*booked, error) {
-	m, w, err := h.svc.BookOrWait(ctx, by, f, until)
+	m, w, err := h.waitlist.BookOrWait(ctx, by, f, until)
 	switch {
 	case err != nil:
 		return nil, err
@@ -214,7 +214,7 @@ func (h *handlers) wait(ctx context.Context, in *Target) (*one[Wait], error) {
 	if err != nil {
 		return nil, err
 	}
-	return waitAnswer(h.svc.WaitOf(ctx, by, in.ID))
+	return waitAnswer(h.waitlist.WaitOf(ctx, by, in.ID))
 }
 
 func (h *handlers) leave(ctx context.Context, in *guardedInput) (*struct{}, error) {
@@ -222,7 +222,7 @@ func (h *handlers) leave(ctx context.Context, in *guardedInput) (*struct{}, erro
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.svc.Leave(ctx, by, in.ID, in.version())
+	return nil, h.waitlist.Leave(ctx, by, in.ID, in.version())
 }
 
 func (h *handlers) accept(ctx context.Context, in *guardedInput) (*one[Wait], error) {
@@ -230,7 +230,7 @@ func (h *handlers) accept(ctx context.Context, in *guardedInput) (*one[Wait], er
 	if err != nil {
 		return nil, err
 	}
-	return waitAnswer(h.svc.Accept(ctx, by, in.ID, in.version()))
+	return waitAnswer(h.waitlist.Accept(ctx, by, in.ID, in.version()))
 }
 
 func (h *handlers) decline(ctx context.Context, in *guardedInput) (*one[Wait], error) {
@@ -238,7 +238,7 @@ func (h *handlers) decline(ctx context.Context, in *guardedInput) (*one[Wait], e
 	if err != nil {
 		return nil, err
 	}
-	return waitAnswer(h.svc.Decline(ctx, by, in.ID, in.version()))
+	return waitAnswer(h.waitlist.Decline(ctx, by, in.ID, in.version()))
 }
 
 func waitAnswer(w *meeting.Wait, err error) (*one[Wait], error) {

@@ -12,13 +12,13 @@ import (
 func (r *run) create(ctx context.Context, t *task, b *eventBooking) error {
 	t.item.Result = Created
 	if b.dates.Set == nil {
-		m, err := r.meetings.BookImport(ctx, r.by, b.fields.Fields)
+		m, err := r.series.BookImport(ctx, r.by, b.fields.Fields)
 		if err == nil {
 			t.item.MeetingID = m.ID
 		}
 		return err
 	}
-	made, err := r.meetings.BookSeries(ctx, r.by, b.fields)
+	made, err := r.series.Book(ctx, r.by, b.fields)
 	if err == nil {
 		t.item.SeriesID, t.item.Dates = made.Series.ID, made.Skipped
 	}
@@ -32,7 +32,7 @@ func (r *run) preview(ctx context.Context, t *task, b *eventBooking) error {
 		return &meeting.ConflictError{Conflicts: conflicts}
 	}
 	if b.dates.Set == nil {
-		inTheWay, err := r.meetings.PreviewImport(ctx, r.by, b.fields.Fields)
+		inTheWay, err := r.series.PreviewImport(ctx, r.by, b.fields.Fields)
 		switch {
 		case err != nil || inTheWay == nil:
 			return err
@@ -42,7 +42,7 @@ func (r *run) preview(ctx context.Context, t *task, b *eventBooking) error {
 			return &meeting.ConflictError{Conflicts: inTheWay.Conflicts}
 		}
 	}
-	would, err := r.meetings.PreviewSeries(ctx, r.by, b.fields)
+	would, err := r.series.Preview(ctx, r.by, b.fields)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (r *run) updateMeeting(ctx context.Context, id meeting.ID, f booking.Fields
 
 // updateSeries changes the coming dates of a series, then those that differ.
 func (r *run) updateSeries(ctx context.Context, id int64, b *eventBooking) (changed bool, err error) {
-	before, err := r.meetings.Series(ctx, r.by, id)
+	before, err := r.series.Series(ctx, r.by, id)
 	if err != nil {
 		return false, err
 	}
 	f := b.fields
 	f.Reminders = nil
-	after, err := r.meetings.UpdateSeries(ctx, r.by, id, nil, f)
+	after, err := r.series.Update(ctx, r.by, id, nil, f)
 	if err != nil {
 		return false, err
 	}
@@ -157,7 +157,7 @@ func (r *run) callOff(ctx context.Context, known *Known) error {
 	if known.MeetingID != 0 {
 		_, err = r.meetings.Cancel(ctx, r.by, known.MeetingID, nil, reason)
 	} else {
-		_, err = r.meetings.CancelSeries(ctx, r.by, known.SeriesID, nil, meeting.ScopeAll, nil, reason)
+		_, err = r.series.Cancel(ctx, r.by, known.SeriesID, nil, meeting.ScopeAll, nil, reason)
 	}
 	if _, over := errors.AsType[*meeting.StateError](err); over {
 		return nil

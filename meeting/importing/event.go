@@ -15,6 +15,7 @@ import (
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // Limits of texts, which are shortened to them: a booking would be refused.
@@ -132,7 +133,7 @@ func (r *run) event(ctx context.Context, t *task) error {
 // eventBooking is what an event asks for.
 type eventBooking struct {
 	dates  *itip.Dates
-	fields booking.SeriesFields // of a meeting, if dates has no set
+	fields series.Fields // of a meeting, if dates has no set
 	slots  []clock.Slot
 }
 
@@ -169,7 +170,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*eventBooking, error) {
 	if r.options.Override != "" {
 		f.Override = &meeting.Override{Reason: r.options.Override}
 	}
-	b.fields = booking.SeriesFields{Fields: f, OnConflict: r.options.OnConflict}
+	b.fields = series.Fields{Fields: f, OnConflict: r.options.OnConflict}
 	if b.dates.Set == nil {
 		b.fields.Start, b.fields.End = new(clock.At(b.dates.Slot.Start)), new(clock.At(b.dates.Slot.End))
 		if b.dates.Zone != "UTC" { // else the times are shown in the zone of the room
@@ -177,18 +178,18 @@ func (r *run) booking(t *task, origin meeting.Origin) (*eventBooking, error) {
 		}
 		return b, nil
 	}
-	r.series(b)
+	r.setSeries(b)
 	return b, nil
 }
 
-// series sets the rule of a series, its first date, and the dates that differ.
-func (r *run) series(b *eventBooking) {
+// setSeries sets the rule of a series, its first date, and the dates that differ.
+func (r *run) setSeries(b *eventBooking) {
 	SetDates(b.dates, &b.fields, func(e *itip.Event) booking.Fields { return r.differing(e, b.fields.Fields) })
 }
 
 // SetDates sets the rule of a series, its first date, and the dates that differ. differing returns the
 // fields of such a date, without its time.
-func SetDates(dates *itip.Dates, f *booking.SeriesFields, differing func(*itip.Event) booking.Fields) {
+func SetDates(dates *itip.Dates, f *series.Fields, differing func(*itip.Event) booking.Fields) {
 	set := dates.Set
 	f.Timezone, f.Rule = &dates.Zone, new(set.Rule.String())
 	f.Start, f.End = new(clock.Parse(set.Start.Format(clock.WallLayout))), new(clock.Parse(set.End.Format(clock.WallLayout)))

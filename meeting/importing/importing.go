@@ -17,6 +17,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/itip"
+	"punctual/meeting/series"
 )
 
 // Store keeps which events were imported.
@@ -45,6 +46,7 @@ type Directory interface {
 // Service imports calendars. Safe for concurrent use.
 type Service struct {
 	meetings *booking.Service
+	series   *series.Service
 	store    Store
 	people   Directory
 	settings func() meeting.Settings
@@ -56,8 +58,8 @@ type Service struct {
 // NewService returns a service that books with several workers at once. Each room belongs to one of
 // them, so that of two events for the same time the first one in the file gets the room. own reports
 // whether a UID is that of a meeting of this installation.
-func NewService(meetings *booking.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, own func(uid string) bool, workers int) *Service {
-	return &Service{meetings: meetings, store: store, people: people, settings: settings, now: now, own: own, workers: workers}
+func NewService(meetings *booking.Service, recurring *series.Service, store Store, people Directory, settings func() meeting.Settings, now func() time.Time, own func(uid string) bool, workers int) *Service {
+	return &Service{meetings: meetings, series: recurring, store: store, people: people, settings: settings, now: now, own: own, workers: workers}
 }
 
 // Source is a calendar that was read from a file.

@@ -18,7 +18,9 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
+	"punctual/meeting/waitlist"
 )
 
 // maxRuntime limits the time that the database may take for one batch. It handles a thousand rows
@@ -31,6 +33,8 @@ const page = 1000
 // Deps are what the jobs work with.
 type Deps struct {
 	Service   *booking.Service
+	Approval  *approval.Service
+	Waitlist  *waitlist.Service
 	Store     booking.Store
 	Scheduler booking.Scheduler
 	Now       func() time.Time

@@ -10,9 +10,11 @@ import (
 
 	"punctual/delayjob"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/jobs"
+	"punctual/meeting/waitlist"
 )
 
 var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
@@ -110,7 +112,7 @@ func newJobs(s *store) (map[string]delayjob.DelayJob, *queue) {
 	svc := booking.NewService(s, directory{}, q, func() meeting.Settings { return meeting.Settings{} }, now, slog.New(slog.DiscardHandler))
 	byName := map[string]delayjob.DelayJob{}
 	for _, j := range jobs.New(jobs.Deps{
-		Service: svc, Store: s, Scheduler: q, Now: now, Down: func(err error) bool { return errors.Is(err, errDown) },
+		Service: svc, Approval: approval.NewService(svc, nil), Waitlist: waitlist.NewService(svc, line{of: s}, directory{}, q), Store: s, Scheduler: q, Now: now, Down: func(err error) bool { return errors.Is(err, errDown) },
 	}) {
 		byName[j.Name()] = j
 	}

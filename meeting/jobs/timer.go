@@ -24,8 +24,8 @@ type timer struct {
 func timers(d Deps) []delayjob.DelayJob {
 	return []delayjob.DelayJob{
 		&timer{d, meeting.JobExpire, d.Service.ExpireApprovals, d.verdicts},
-		&timer{d, meeting.JobApprovalRemind, d.Service.RemindApprovals, d.verdicts},
-		&timer{d, meeting.JobEscalate, d.Service.EscalateApprovals, d.verdicts},
+		&timer{d, meeting.JobApprovalRemind, d.Approval.RemindApprovals, d.verdicts},
+		&timer{d, meeting.JobEscalate, d.Approval.EscalateApprovals, d.verdicts},
 		&timer{d, meeting.JobNoShow, d.Service.ReleaseNoShows, d.verdicts},
 		&timer{d, meeting.JobWaitlistExpire, d.Service.ExpireWaits, outdated},
 	}

@@ -44,7 +44,7 @@ func (j *look) Execute(ctx context.Context, m delayjob.Message) error {
 
 func (j *look) ExecuteBatch(ctx context.Context, ms []delayjob.Message) ([]error, error) {
 	return readable(ms, entity, func(ms []delayjob.Message, rooms []int64) ([]error, error) {
-		if err := j.Service.Look(ctx, rooms...); err != nil {
+		if err := j.Waitlist.Look(ctx, rooms...); err != nil {
 			return nil, j.classify(err)
 		}
 		return make([]error, len(ms)), nil

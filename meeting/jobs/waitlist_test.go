@@ -10,17 +10,24 @@ import (
 	"punctual/delayjob"
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/meeting/waitlist"
 )
 
 func (s *store) FreeAndAwaited(context.Context, time.Time) ([]int64, int64, error) {
 	return s.awaited, 9, s.err
 }
 
-func (s *store) FirstInLine(_ context.Context, rooms []int64, _ time.Time, _ int64, _ int) ([]*meeting.Wait, error) {
+// line is the part of the waiting list that jobs look at; what they do not ask for panics.
+type line struct {
+	waitlist.Store
+	of *store
+}
+
+func (l line) FirstInLine(_ context.Context, rooms []int64, _ time.Time, _ int64, _ int) ([]*meeting.Wait, error) {
 	for _, room := range rooms {
-		s.refs = append(s.refs, meeting.Ref{ID: room})
+		l.of.refs = append(l.of.refs, meeting.Ref{ID: room})
 	}
-	return nil, s.err
+	return nil, l.of.err
 }
 
 func (s *store) UpdateWaits(_ context.Context, _ []int64, fn func(*meeting.Wait) (*meeting.Meeting, bool, error)) ([]meeting.Notice, error) {

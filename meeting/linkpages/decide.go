@@ -19,7 +19,7 @@ func (p *Pages) showRequest(c *gin.Context) {
 	if !ok {
 		return
 	}
-	linked, err := p.Service.FollowLink(c.Request.Context(), link)
+	linked, err := p.Approval.FollowLink(c.Request.Context(), link)
 	if err != nil {
 		p.decidePage().fail(c, err)
 		return
@@ -35,7 +35,7 @@ func (p *Pages) decide(c *gin.Context) {
 	}
 	choice, comment := known(c.PostForm("choice")), c.PostForm("comment")
 	ctx := c.Request.Context()
-	linked, err := p.Service.FollowLink(ctx, link)
+	linked, err := p.Approval.FollowLink(ctx, link)
 	if err != nil {
 		p.decidePage().fail(c, err)
 		return
@@ -44,7 +44,7 @@ func (p *Pages) decide(c *gin.Context) {
 		p.decidePage().write(c, http.StatusUnprocessableEntity, viewOf(linked, token, ""))
 		return
 	}
-	after, decided, err := p.Service.DecideByLink(ctx, link, choice == "approve", strings.ReplaceAll(comment, "\r\n", "\n"))
+	after, decided, err := p.Approval.DecideByLink(ctx, link, choice == "approve", strings.ReplaceAll(comment, "\r\n", "\n"))
 	if decided && err == nil {
 		p.decidePage().done(c, token)
 		return

@@ -9,6 +9,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/waitlist"
 )
 
 func TestLinks(t *testing.T) {
@@ -46,7 +47,7 @@ func TestLinks(t *testing.T) {
 func TestAnswerLinks(t *testing.T) {
 	t.Parallel()
 	links := NewLinks("https://rooms.example.org", signing.NewRing(signing.NewKey(1)))
-	invitation, offer := booking.Invitation{MeetingID: 12, SeriesID: 3, Email: "a@example.org", Seen: 5}, booking.Offer{WaitID: 12, UserID: 3}
+	invitation, offer := booking.Invitation{MeetingID: 12, SeriesID: 3, Email: "a@example.org", Seen: 5}, waitlist.Offer{WaitID: 12, UserID: 3}
 	_, token, _ := strings.Cut(links.InvitationURL(invitation), "/respond?token=")
 	if got, ok := links.readInvitation(token); !ok || got != invitation {
 		t.Errorf("an invitation: %+v, %v", got, ok)

@@ -8,21 +8,21 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/waitlist"
 )
 
 const offerPath = "/offer"
 
 // OfferURL returns the address of the page on which an offer is accepted.
-func (l *Links) OfferURL(o booking.Offer) string {
+func (l *Links) OfferURL(o waitlist.Offer) string {
 	return l.base + offerPath + "?token=" + l.offerToken(o)
 }
 
-func (l *Links) offerToken(o booking.Offer) string {
+func (l *Links) offerToken(o waitlist.Offer) string {
 	return l.seal(forOffer, appendInts(o.WaitID, o.UserID))
 }
 
-func (l *Links) readOffer(token string) (o booking.Offer, ok bool) {
+func (l *Links) readOffer(token string) (o waitlist.Offer, ok bool) {
 	b, ok := l.open(forOffer, token)
 	if !ok {
 		return o, false
@@ -37,7 +37,7 @@ func (p *Pages) showOffer(c *gin.Context) {
 	if !ok {
 		return
 	}
-	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
+	offering, err := p.Waitlist.FollowOffer(c.Request.Context(), o)
 	if err != nil {
 		p.offerPage().fail(c, err)
 		return
@@ -55,7 +55,7 @@ func (p *Pages) answerOffer(c *gin.Context) {
 		p.showOfferAgain(c, o, token, http.StatusUnprocessableEntity)
 		return
 	}
-	offering, answered, err := p.Service.AnswerOffer(c.Request.Context(), o, choice == "accept")
+	offering, answered, err := p.Waitlist.AnswerOffer(c.Request.Context(), o, choice == "accept")
 	switch {
 	case err == nil && answered:
 		p.offerPage().done(c, token)
@@ -66,8 +66,8 @@ func (p *Pages) answerOffer(c *gin.Context) {
 	}
 }
 
-func (p *Pages) showOfferAgain(c *gin.Context, o booking.Offer, token string, status int) {
-	offering, err := p.Service.FollowOffer(c.Request.Context(), o)
+func (p *Pages) showOfferAgain(c *gin.Context, o waitlist.Offer, token string, status int) {
+	offering, err := p.Waitlist.FollowOffer(c.Request.Context(), o)
 	if err != nil {
 		p.offerPage().fail(c, err)
 		return
@@ -75,7 +75,7 @@ func (p *Pages) showOfferAgain(c *gin.Context, o booking.Offer, token string, st
 	p.offerPage().write(c, status, offerView(offering, token))
 }
 
-func (p *Pages) refuseOffer(c *gin.Context, offering *booking.Offering, token string, err error) {
+func (p *Pages) refuseOffer(c *gin.Context, offering *waitlist.Offering, token string, err error) {
 	_, taken := errors.AsType[*meeting.ConflictError](err)
 	violated, ruled := errors.AsType[*meeting.PolicyError](err)
 	if offering == nil || !taken && !ruled {
@@ -92,7 +92,7 @@ func (p *Pages) refuseOffer(c *gin.Context, offering *booking.Offering, token st
 	p.offerPage().write(c, http.StatusUnprocessableEntity, v)
 }
 
-func offerView(o *booking.Offering, token string) *view {
+func offerView(o *waitlist.Offering, token string) *view {
 	wait := o.Wait
 	w := wordsFor(o.Person.Locale)
 	zone := readerZone(o.Person.Timezone, wait.Wished.Timezone)

@@ -16,7 +16,9 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
+	"punctual/meeting/waitlist"
 )
 
 //go:embed page.html style.css
@@ -89,12 +91,14 @@ func readerZone(own, meeting string) *time.Location {
 // Pages serves the pages behind links. GET shows the content and changes nothing, because programs
 // follow links too. POST acts.
 type Pages struct {
-	Service *booking.Service
-	Mails   Mails
-	Links   *Links
-	Limiter account.Limiter // of invalid tokens, by network
-	Inbox   gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
-	Now     func() time.Time
+	Service  *booking.Service
+	Approval *approval.Service
+	Waitlist *waitlist.Service
+	Mails    Mails
+	Links    *Links
+	Limiter  account.Limiter // of invalid tokens, by network
+	Inbox    gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
+	Now      func() time.Time
 }
 
 // Register adds the pages and their style sheet to the router.

@@ -12,6 +12,7 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/waitlist"
 )
 
 // html is the page of a view.
@@ -76,7 +77,7 @@ func TestLinkPages(t *testing.T) {
 	}
 	in(t, html(t, door.arrivalView(c, &booking.Arrivable{Room: "Hall"}, "abc")), "<h1>Hall</h1>", "No meeting is taking place here now")
 
-	offer := &booking.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
+	offer := &waitlist.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
 	in(t, html(t, offerView(offer, "abc")), "Retro", `action="/offer"`, `name="choice" value="accept"`, `name="choice" value="decline"`)
 
 	invited := &booking.Invited{Meeting: m, Open: true, Response: meeting.Accepted}

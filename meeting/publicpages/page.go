@@ -18,8 +18,8 @@ import (
 	"punctual/account"
 	"punctual/account/fault"
 	"punctual/meeting"
-	"punctual/meeting/booking"
 	"punctual/meeting/clock"
+	"punctual/meeting/public"
 )
 
 //go:embed page.html style.css
@@ -38,7 +38,7 @@ const (
 
 // Pages serves /public, /public/sites/ID and /public/rooms/ID.
 type Pages struct {
-	Service      *booking.Service
+	Service      *public.Service
 	Limiter      account.Limiter // of requests, by network
 	FrameOrigins func() []string // of pages that may show them in a frame
 	Now          func() time.Time
@@ -151,7 +151,7 @@ func (p *Pages) view(c *gin.Context, w *words) (*view, error) {
 			*id = n
 		}
 	}
-	rooms, err := p.Service.PublicRooms(c.Request.Context(), site, room)
+	rooms, err := p.Service.Rooms(c.Request.Context(), site, room)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (p *Pages) fill(ctx context.Context, v *view, rooms []meeting.PublicRoom, d
 			span.End = to
 		}
 	}
-	meetings, err := p.Service.PublicMeetings(ctx, rooms, span)
+	meetings, err := p.Service.Meetings(ctx, rooms, span)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // repeatsCalDAV answers a mail about an event that the organizer's program keeps over CalDAV. It reports false for other
 // mails.
 func (e *event) repeatsCalDAV(ctx context.Context, seats []seat) (State, bool, error) {
-	if e.message.Via != meeting.OriginMail || e.known.ID != 0 || e.person.UserID == 0 {
+	if e.message.Via != meeting.OriginMail || e.known.ID != 0 && e.known.Origin != meeting.OriginCalDAV || e.person.UserID == 0 {
 		return "", false, nil
 	}
 	id, seriesID, err := e.Store.OverCalDAV(ctx, e.object.UID, e.person.UserID)

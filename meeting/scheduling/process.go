@@ -95,7 +95,8 @@ type event struct {
 	latest []Instance // the newest version of the event and its dates, this message included
 	record Record
 
-	pending      bool // dates of the series wait for a decision
+	first        meeting.ID // that becomes the first date of a series; 0: none
+	pending      bool       // dates of the series wait for a decision
 	refusedDates []*refusedDate
 	roomNames    map[int64]string // of the places
 

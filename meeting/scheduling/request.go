@@ -260,10 +260,9 @@ func (e *event) book(ctx context.Context, object *itip.Object, places []*place) 
 		return e.series(ctx, object.Head(), dates, places)
 	}
 	if e.record.SeriesID != 0 { // it took place more than once
-		if err := e.release(ctx); err != nil {
+		if err := e.keepOne(ctx, dates.Slot); err != nil {
 			return err
 		}
-		e.record.SeriesID = 0
 	}
 	return e.single(ctx, object.Head(), dates, places)
 }
@@ -398,7 +397,7 @@ func (e *event) put(ctx context.Context, f booking.Fields) (*meeting.Meeting, er
 	}
 	f.Reminders = &[]meeting.Reminder{}
 	if e.message.DryRun {
-		inTheWay, err := e.Meetings.PreviewImport(ctx, e.by, f)
+		inTheWay, err := e.Series.PreviewImport(ctx, e.by, f)
 		switch {
 		case err != nil || inTheWay == nil:
 			return nil, err
@@ -410,7 +409,7 @@ func (e *event) put(ctx context.Context, f booking.Fields) (*meeting.Meeting, er
 	}
 	m, err := e.Meetings.Book(ctx, e.by, f)
 	if err == nil {
-		e.record.MeetingID = m.ID
+		e.record.MeetingID, e.record.SeriesID = m.ID, 0
 	}
 	return m, err
 }
@@ -432,7 +431,7 @@ func (e *event) refused(ctx context.Context, err error, f booking.Fields, head *
 	case broken:
 		violations, reason = rules.Violations, rules.Violations[0].Code
 		if e.record.MeetingID == 0 { // what else is in the way
-			if all, err := e.Meetings.PreviewImport(ctx, e.by, f); err == nil && all != nil {
+			if all, err := e.Series.PreviewImport(ctx, e.by, f); err == nil && all != nil {
 				conflicts, violations = all.Conflicts, all.Violations
 			}
 		}
@@ -501,7 +500,7 @@ func (e *event) release(ctx context.Context) error {
 	if id != 0 {
 		_, err = e.Meetings.Cancel(ctx, e.by, id, nil, "")
 	} else {
-		_, err = e.Meetings.CancelSeries(ctx, e.by, e.record.SeriesID, nil, meeting.ScopeAll, nil, "")
+		_, err = e.Series.Cancel(ctx, e.by, e.record.SeriesID, nil, meeting.ScopeAll, nil, "")
 	}
 	if _, over := errors.AsType[*meeting.StateError](err); over || errors.Is(err, meeting.ErrNotFound) {
 		return nil

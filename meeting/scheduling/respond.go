@@ -116,7 +116,7 @@ func (s *Service) invitation(ctx context.Context, kind string, id int64) (*invit
 }
 
 func (s *Service) seriesInvitation(ctx context.Context, id int64, uid string) (*invited, error) {
-	if _, err := s.Meetings.Series(ctx, system, id); errors.Is(err, meeting.ErrNotFound) {
+	if _, err := s.Series.Series(ctx, system, id); errors.Is(err, meeting.ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err

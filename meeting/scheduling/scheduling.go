@@ -12,6 +12,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/finding"
 	"punctual/meeting/itip"
+	"punctual/meeting/series"
 )
 
 // Message is a calendar message for rooms, from a sender who is trusted.
@@ -231,6 +232,7 @@ const (
 // Deps are what a [Service] works with.
 type Deps struct {
 	Meetings  *booking.Service
+	Series    *series.Service
 	Finding   *finding.Service
 	Store     Store
 	People    Directory

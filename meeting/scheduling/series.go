@@ -16,6 +16,7 @@ import (
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
 	"punctual/meeting/recurrence"
+	"punctual/meeting/series"
 )
 
 // mostDates is how many declined dates of a series are answered one by one. More are one text.
@@ -35,15 +36,12 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 	if len(undecided(places)) == 0 {
 		return e.release(ctx)
 	}
-	if e.record.MeetingID != 0 { // it took place once
-		if err := e.release(ctx); err != nil {
-			return err
-		}
-		e.record.MeetingID = 0
-	}
-	f := booking.SeriesFields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
+	f := series.Fields{Fields: e.fields(head), OnConflict: meeting.SkipOnConflict}
 	if !e.bound(dates, places) {
 		return e.release(ctx)
+	}
+	if err := e.tookPlaceOnce(ctx, dates); err != nil {
+		return err
 	}
 	importing.SetDates(dates, &f, func(o *itip.Event) booking.Fields { return e.differing(o, f.Fields) })
 	state, same, err := e.booked(ctx, dates)
@@ -65,6 +63,8 @@ func (e *event) series(ctx context.Context, head *itip.Event, dates *itip.Dates,
 	case e.message.DryRun:
 	case state != nil:
 		err = e.reconcile(ctx, f, dates, state, same, asked)
+	case e.first != 0:
+		err = e.repeat(ctx, f, dates, asked)
 	default:
 		err = e.bookSeries(ctx, f, dates, asked)
 	}
@@ -88,7 +88,7 @@ func undecided(places []*place) []*place {
 }
 
 // tryRooms tries the room of a place and, if it stands for any room of a site, others until one can be booked.
-func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, places []*place, dates *itip.Dates, state *booking.SeriesState, same bool) error {
+func (e *event) tryRooms(ctx context.Context, f series.Fields, p *place, places []*place, dates *itip.Dates, state *series.State, same bool) error {
 	err := e.tryRoom(ctx, f, p, dates, state, same)
 	if err != nil || p.siteID == 0 || p.status != Declined {
 		return err
@@ -115,15 +115,17 @@ func (e *event) tryRooms(ctx context.Context, f booking.SeriesFields, p *place, 
 
 // tryRoom notes the dates on which a room cannot be booked. It declines the room if there are too many. state is
 // the series that is booked, nil if there is none, and same says that it keeps its times.
-func (e *event) tryRoom(ctx context.Context, f booking.SeriesFields, p *place, dates *itip.Dates, state *booking.SeriesState, same bool) error {
+func (e *event) tryRoom(ctx context.Context, f series.Fields, p *place, dates *itip.Dates, state *series.State, same bool) error {
 	f.RoomIDs = &[]int64{p.roomID}
 	moves := state != nil && !same
 	var would *booking.SeriesResult
 	var err error
 	if moves {
-		would, err = e.Meetings.PreviewUpdate(ctx, e.by, state.ID, nil, f)
+		would, err = e.Series.PreviewUpdate(ctx, e.by, state.ID, nil, f)
+	} else if e.first != 0 {
+		would, err = e.Series.PreviewRepeat(ctx, e.by, e.first, nil, f)
 	} else {
-		would, err = e.Meetings.PreviewSeries(ctx, e.by, f)
+		would, err = e.Series.Preview(ctx, e.by, f)
 	}
 	if err != nil {
 		return e.seriesRefused(err, []*place{p})
@@ -216,7 +218,7 @@ func (e *event) bound(dates *itip.Dates, places []*place) bool {
 			e.extend()
 			break
 		}
-		if slot, _ := e.own(d.Slot, dates, booking.SeriesFields{}); !slot.Start.After(e.at) || e.uninvited(e.dateKey(d.Slot.Start), places) {
+		if slot, _ := e.own(d.Slot, dates, series.Fields{}); !slot.Start.After(e.at) || e.uninvited(e.dateKey(d.Slot.Start), places) {
 			set.ExDates = append(set.ExDates, recurrence.WallTime{Time: d.Wall})
 			continue
 		}
@@ -282,17 +284,100 @@ func (e *event) differing(o *itip.Event, series booking.Fields) booking.Fields {
 	return own
 }
 
-// bookSeries books a series anew.
-func (e *event) bookSeries(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, places []*place) error {
-	f.Reminders = &[]meeting.Reminder{}
+// tookPlaceOnce finds out whether the meeting of an event that begins to repeat can become the first date of the
+// series, so that it keeps its ID. If it cannot, it makes way.
+func (e *event) tookPlaceOnce(ctx context.Context, dates *itip.Dates) error {
+	id := e.record.MeetingID
+	if id == 0 {
+		return nil
+	}
+	if e.record.SeriesID != 0 { // it is the date that was left of the series, which goes on
+		e.record.MeetingID = 0
+		return nil
+	}
+	m, err := e.Meetings.Meeting(ctx, e.by, id)
+	if err != nil && !errors.Is(err, meeting.ErrNotFound) {
+		return err
+	}
+	all := dates.Set.Dates(2)
+	if err == nil && !m.Status.Over() && m.Slot.Start.After(e.at) && e.known.instance("") != nil && len(all) == 2 && all[0].Wall.Equal(dates.Set.Start) {
+		e.first = id
+		return nil
+	}
+	if err := e.release(ctx); err != nil {
+		return err
+	}
+	e.record.MeetingID = 0
+	return nil
+}
+
+// choose gives a series its rooms, and those of its dates that have others.
+func (e *event) choose(f *series.Fields, dates *itip.Dates, places []*place) {
 	rooms := e.seriesRooms(places)
 	f.RoomIDs = &rooms
 	for _, d := range dates.Set.Dates(recurrence.AllDates) {
 		if some := e.wanted(d.Slot.Start, places); len(some) > 0 && !slices.Equal(some, rooms) {
-			f.Choices = append(f.Choices, booking.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
+			f.Choices = append(f.Choices, series.Choice{OriginalStart: new(clock.At(d.Slot.Start)), RoomIDs: some})
 		}
 	}
-	made, err := e.Meetings.BookSeries(ctx, e.by, f)
+}
+
+// repeat makes the meeting of an event that begins to repeat the first date of a series.
+func (e *event) repeat(ctx context.Context, f series.Fields, dates *itip.Dates, places []*place) error {
+	e.choose(&f, dates, places)
+	made, err := e.Series.Repeat(ctx, e.by, e.first, nil, f)
+	if err != nil {
+		return err
+	}
+	e.record.MeetingID, e.record.SeriesID, e.first = 0, made.Series.ID, 0
+	state, err := e.Series.Series(ctx, e.by, made.Series.ID)
+	if err != nil {
+		return err
+	}
+	f.Choices = nil
+	return e.reconcile(ctx, f, dates, state, true, places)
+}
+
+// keepOne leaves the date of a series that its event still has, now that it takes place once, and cancels the others. It
+// keeps its ID. A series without a coming date is released.
+func (e *event) keepOne(ctx context.Context, slot clock.Slot) error {
+	if e.record.MeetingID != 0 {
+		return nil
+	}
+	e.record.ExtendAt = time.Time{}
+	booked, err := e.coming(ctx, e.record.SeriesID)
+	if err != nil {
+		return err
+	}
+	if len(booked) == 0 {
+		err := e.release(ctx)
+		e.record.SeriesID = 0
+		return err
+	}
+	slices.SortFunc(booked, func(a, b *meeting.Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	kept := booked[0]
+	for _, m := range booked {
+		if m.Slot.Start.Equal(slot.Start) {
+			kept = m
+		}
+	}
+	e.record.MeetingID = kept.ID
+	for _, m := range booked {
+		if m == kept || e.message.DryRun {
+			continue
+		}
+		if err := e.drop(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bookSeries books a series anew.
+func (e *event) bookSeries(ctx context.Context, f series.Fields, dates *itip.Dates, places []*place) error {
+	f.Reminders = &[]meeting.Reminder{}
+	e.choose(&f, dates, places)
+	made, err := e.Series.Book(ctx, e.by, f)
 	if err != nil {
 		return err
 	}
@@ -330,7 +415,7 @@ func (e *event) bookDate(ctx context.Context, id int64, ruled, slot clock.Slot, 
 	}
 	for len(rooms) > 0 {
 		own.RoomIDs = &rooms
-		m, err := e.Meetings.AddDateLike(ctx, e.by, id, nil, new(clock.At(ruled.Start)), own, meeting.FailOnConflict)
+		m, err := e.Series.AddDateLike(ctx, e.by, id, nil, new(clock.At(ruled.Start)), own, meeting.FailOnConflict)
 		if err == nil {
 			e.pending = e.pending || waits(m)
 			return m, nil
@@ -417,11 +502,11 @@ func (e *event) skippedLines(s meeting.Skipped) []string {
 
 // booked returns the series that is booked for the event; nil: none. same says that it has the times that the event
 // now wants. Dates may have been added, but none before the first one.
-func (e *event) booked(ctx context.Context, dates *itip.Dates) (state *booking.SeriesState, same bool, err error) {
+func (e *event) booked(ctx context.Context, dates *itip.Dates) (state *series.State, same bool, err error) {
 	if e.record.SeriesID == 0 {
 		return nil, false, nil
 	}
-	state, err = e.Meetings.Series(ctx, e.by, e.record.SeriesID)
+	state, err = e.Series.Series(ctx, e.by, e.record.SeriesID)
 	if errors.Is(err, meeting.ErrNotFound) || err == nil && !state.CancelledAt.IsZero() {
 		if !e.message.DryRun {
 			e.record.SeriesID = 0
@@ -437,9 +522,9 @@ func (e *event) booked(ctx context.Context, dates *itip.Dates) (state *booking.S
 
 // reconcile brings the booked dates of a series to what the event says now. Dates that stay keep their meetings, also
 // if the series gets other times: nobody else can take a room meanwhile.
-func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *itip.Dates, state *booking.SeriesState, same bool, places []*place) error {
+func (e *event) reconcile(ctx context.Context, f series.Fields, dates *itip.Dates, state *series.State, same bool, places []*place) error {
 	id := state.ID
-	text := booking.SeriesFields{OnConflict: meeting.SkipOnConflict}
+	text := series.Fields{OnConflict: meeting.SkipOnConflict}
 	text.Title, text.Description, text.Attendees, text.Visibility, text.Import = f.Title, f.Description, f.Attendees, f.Visibility, f.Import
 	if rule := dates.Set.Rule.String(); rule != state.Rule.String() && !e.record.ExtendAt.IsZero() { // the window moved
 		text.Rule = &rule
@@ -461,7 +546,7 @@ func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *it
 	if err != nil {
 		return err
 	}
-	_, err = e.Meetings.UpdateSeries(ctx, e.by, id, nil, text)
+	_, err = e.Series.Update(ctx, e.by, id, nil, text)
 	switch _, over := errors.AsType[*meeting.StateError](err); {
 	case over && !same: // no date is left that could move
 		e.record.SeriesID = 0
@@ -499,7 +584,7 @@ func (e *event) reconcile(ctx context.Context, f booking.SeriesFields, dates *it
 }
 
 // leftDates returns the rooms of a series that dates do not have, by local time of the date.
-func (e *event) leftDates(ctx context.Context, state *booking.SeriesState) (map[int64][]int64, error) {
+func (e *event) leftDates(ctx context.Context, state *series.State) (map[int64][]int64, error) {
 	booked, err := e.coming(ctx, state.ID)
 	left := map[int64][]int64{}
 	for _, m := range booked {
@@ -510,7 +595,7 @@ func (e *event) leftDates(ctx context.Context, state *booking.SeriesState) (map[
 
 // reconcileDate brings one date to what the event says. m is its meeting; nil: there is none. Rooms that left it
 // come back if they are invited to it again.
-func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f booking.SeriesFields, m *meeting.Meeting, places []*place, left []int64) (err error) {
+func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, dates *itip.Dates, f series.Fields, m *meeting.Meeting, places []*place, left []int64) (err error) {
 	rooms := e.wanted(d.Slot.Start, places)
 	slot, own := e.own(d.Slot, dates, f)
 	if m == nil {
@@ -545,7 +630,7 @@ func (e *event) reconcileDate(ctx context.Context, id int64, d recurrence.Date, 
 }
 
 // own is when a date of the series takes place and what it is: its own, or else what all share.
-func (e *event) own(ruled clock.Slot, dates *itip.Dates, f booking.SeriesFields) (clock.Slot, booking.Fields) {
+func (e *event) own(ruled clock.Slot, dates *itip.Dates, f series.Fields) (clock.Slot, booking.Fields) {
 	for _, x := range dates.Differs {
 		switch {
 		case !dates.Set.Date(x.Wall).Slot.Start.Equal(ruled.Start):

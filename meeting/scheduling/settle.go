@@ -66,6 +66,7 @@ func (e *event) settle(ctx context.Context, m *meeting.Meeting) error {
 	}
 	id := ""
 	switch {
+	case e.known.MeetingID == m.ID && e.object.Master != nil: // perhaps the date that is left of a series
 	case m.SeriesID != 0:
 		if there, err := e.represents(ctx, m); err != nil || !there {
 			return err
@@ -167,7 +168,7 @@ func statusOf(m *meeting.Meeting, roomID int64) Status {
 // freeOld cancels a meeting that may not follow its event to another time: the organizer's event is no
 // longer where it was.
 func (e *event) freeOld(ctx context.Context, m *meeting.Meeting, id string) (*meeting.Meeting, error) {
-	if m.Status != meeting.Confirmed || m.Request != nil || m.SeriesID != 0 {
+	if m.Status != meeting.Confirmed || m.Request != nil || m.SeriesID != 0 && e.known.MeetingID != m.ID {
 		return m, nil
 	}
 	dates, err := e.object.Dates(e.floating(), e.at)

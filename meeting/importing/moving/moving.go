@@ -13,9 +13,12 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/approval"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/importing"
+	"punctual/meeting/places"
+	"punctual/meeting/series"
 )
 
 // Store keeps which bookings were imported.
@@ -66,14 +69,17 @@ func (e *ConflictsError) Error() string {
 // Service brings data to this installation. Safe for concurrent use.
 type Service struct {
 	meetings *booking.Service
+	approval *approval.Service
+	series   *series.Service
+	places   *places.Service
 	store    Store
 	people   People
 	now      func() time.Time
 }
 
-// NewService returns a service.
-func NewService(meetings *booking.Service, store Store, people People, now func() time.Time) *Service {
-	return &Service{meetings: meetings, store: store, people: people, now: now}
+// NewService returns a service that books and administers through those of meetings.
+func NewService(meetings *booking.Service, a *approval.Service, s *series.Service, p *places.Service, store Store, people People, now func() time.Time) *Service {
+	return &Service{meetings: meetings, approval: a, series: s, places: p, store: store, people: people, now: now}
 }
 
 // batch is how many meetings are saved in one transaction.
@@ -216,7 +222,7 @@ type item struct {
 	uid      string
 	booking  *Booking // of a single meeting
 	series   *formed
-	transfer *booking.Transfer
+	transfer *series.Transfer
 	known    *importing.Known
 }
 
@@ -229,13 +235,13 @@ func (i *item) size() int {
 
 // items forms series and single meetings of the bookings that get their rooms.
 func (r *run) items(rows []*Booking, lost map[*Booking]*Conflict) (items []*item) {
-	series := map[string]*Series{}
+	byKey := map[string]*Series{}
 	for i := range r.data.Series {
-		series[r.data.Series[i].Key] = &r.data.Series[i]
+		byKey[r.data.Series[i].Key] = &r.data.Series[i]
 	}
 	dates := map[string][]*Booking{}
 	for _, b := range rows {
-		if series[b.Series] != nil {
+		if byKey[b.Series] != nil {
 			dates[b.Series] = append(dates[b.Series], b)
 		} else if lost[b] == nil {
 			items = append(items, &item{uid: b.UID, booking: b})
@@ -344,11 +350,11 @@ func (r *run) create(ctx context.Context, items []*item) error {
 		}
 		return nil
 	}
-	ts := make([]*booking.Transfer, len(items))
+	ts := make([]*series.Transfer, len(items))
 	for i, it := range items {
 		ts[i] = it.transfer
 	}
-	results, err := r.meetings.Transfer(ctx, r.by, ts)
+	results, err := r.series.Transfer(ctx, r.by, ts)
 	if err != nil {
 		return err
 	}
@@ -489,7 +495,7 @@ func (r *run) loseOne(ctx context.Context, c *Conflict, known *importing.Known, 
 	}
 	t := r.transfer(c.Lost, lostUID(c.Lost))
 	t.Status, t.Reason = meeting.Rejected, fault.AsLine(p.Message, 900)
-	results, err := r.meetings.Transfer(ctx, r.by, []*booking.Transfer{t})
+	results, err := r.series.Transfer(ctx, r.by, []*series.Transfer{t})
 	if err != nil {
 		return err
 	}
@@ -517,7 +523,7 @@ func (r *run) elsewhere(ctx context.Context, c *Conflict, p *Problem) (bool, err
 	for _, key := range others {
 		moved := *c.Lost
 		moved.Rooms = []string{key}
-		results, err := r.meetings.Transfer(ctx, r.by, []*booking.Transfer{r.transfer(&moved, lostUID(c.Lost))})
+		results, err := r.series.Transfer(ctx, r.by, []*series.Transfer{r.transfer(&moved, lostUID(c.Lost))})
 		if err != nil {
 			return false, err
 		}
@@ -562,8 +568,8 @@ func (r *run) shown(b *Booking) Shown {
 }
 
 // transfer is a single meeting.
-func (r *run) transfer(b *Booking, uid string) *booking.Transfer {
-	t := &booking.Transfer{Fields: booking.SeriesFields{Fields: r.content(&b.Content, b.Zone)}, Status: statusOf(b.Pending)}
+func (r *run) transfer(b *Booking, uid string) *series.Transfer {
+	t := &series.Transfer{Fields: series.Fields{Fields: r.content(&b.Content, b.Zone)}, Status: statusOf(b.Pending)}
 	t.Fields.Start, t.Fields.End = new(clock.At(b.Slot.Start)), new(clock.At(b.Slot.End))
 	r.origin(t, uid)
 	return t
@@ -577,10 +583,10 @@ func statusOf(pending bool) meeting.Status {
 }
 
 // seriesTransfer is a series with the dates that differ.
-func (r *run) seriesTransfer(f *formed, uid string) *booking.Transfer {
+func (r *run) seriesTransfer(f *formed, uid string) *series.Transfer {
 	s := f.series
 	pending := f.pending()
-	t := &booking.Transfer{Fields: booking.SeriesFields{Fields: r.content(&s.Content, s.Zone)}, Status: statusOf(pending), Statuses: map[time.Time]meeting.Status{}}
+	t := &series.Transfer{Fields: series.Fields{Fields: r.content(&s.Content, s.Zone)}, Status: statusOf(pending), Statuses: map[time.Time]meeting.Status{}}
 	t.Fields.Differing = map[time.Time]booking.Fields{}
 	t.Fields.Start, t.Fields.End = new(clock.Parse(s.Start.Format(clock.WallLayout))), new(clock.Parse(s.End.Format(clock.WallLayout)))
 	t.Fields.Rule, t.Fields.OnConflict = new(f.rule.String()), meeting.FailOnConflict
@@ -679,7 +685,7 @@ func (r *run) content(c *Content, zone string) booking.Fields {
 }
 
 // origin sets where a transfer comes from, with a digest of its content in place of a version.
-func (r *run) origin(t *booking.Transfer, uid string) {
+func (r *run) origin(t *series.Transfer, uid string) {
 	digest := fnv.New64a()
 	e := json.NewEncoder(digest)
 	f := t.Fields

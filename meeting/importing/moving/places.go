@@ -13,7 +13,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
-	"punctual/meeting/booking"
+	"punctual/meeting/places"
 )
 
 // ensurePeople finds or makes users.
@@ -94,7 +94,7 @@ func localPart(key string) string {
 func (r *run) ensurePlaces(ctx context.Context) error {
 	sites := map[string]*meeting.Site{} // by lower-case name
 	for page := (meeting.Page{Limit: 500}); ; {
-		found, next, err := r.meetings.Sites(ctx, page)
+		found, next, err := r.places.Sites(ctx, page)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (r *run) ensurePlaces(ctx context.Context) error {
 		site := &meeting.Site{Name: name, Timezone: s.Timezone}
 		if !r.options.DryRun {
 			var err error
-			if site, err = r.meetings.CreateSite(ctx, r.by, booking.SiteFields{Name: &name, Timezone: &s.Timezone}); err != nil {
+			if site, err = r.places.CreateSite(ctx, r.by, places.SiteFields{Name: &name, Timezone: &s.Timezone}); err != nil {
 				return fmt.Errorf("site %s: %w", name, fault.Plain(err))
 			}
 		}
@@ -208,7 +208,7 @@ func (r *run) ensureRoom(ctx context.Context, room Room, site *meeting.Site, kno
 			features = append(features, feature)
 		}
 	}
-	f := booking.RoomFields{
+	f := places.RoomFields{
 		Name: &name, SiteID: &siteID, Floor: new(fault.AsLine(room.Floor, 50)), Capacity: new(max(0, min(room.Capacity, 100_000))), Features: &features,
 		Active: &active, ApprovalRequired: &room.ApprovalRequired, OpeningHours: &room.OpeningHours, Step: &room.Step, MinDuration: &room.MinDuration, MaxDuration: &room.MaxDuration,
 		MinNotice: &room.MinNotice, MaxAdvance: &room.MaxAdvance, BufferAfter: &room.BufferAfter,
@@ -218,10 +218,10 @@ func (r *run) ensureRoom(ctx context.Context, room Room, site *meeting.Site, kno
 	made.Name, made.Capacity, made.Active = name, room.Capacity, active
 	if !r.options.DryRun {
 		var err error
-		made, err = r.meetings.CreateRoom(ctx, r.by, f)
+		made, err = r.places.CreateRoom(ctx, r.by, f)
 		if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok { // a rule that cannot be kept is not worth losing the room
 			r.note("room "+name, "its rules are not kept: %s: %s", invalid.Faults[0].Location, invalid.Faults[0].Message)
-			made, err = r.meetings.CreateRoom(ctx, r.by, booking.RoomFields{
+			made, err = r.places.CreateRoom(ctx, r.by, places.RoomFields{
 				Name: &name, SiteID: &siteID, Capacity: f.Capacity, Features: &features, Active: &active, ApprovalRequired: &room.ApprovalRequired,
 			})
 		}
@@ -238,7 +238,7 @@ func (r *run) ensureRoom(ctx context.Context, room Room, site *meeting.Site, kno
 
 // ensureTypes finds or makes meeting types by their names.
 func (r *run) ensureTypes(ctx context.Context) error {
-	all, err := r.meetings.Types(ctx)
+	all, err := r.places.Types(ctx)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (r *run) ensureTypes(ctx context.Context) error {
 			continue
 		}
 		color := meeting.Colors[(i+1)%len(meeting.Colors)]
-		made, err := r.meetings.CreateType(ctx, r.by, booking.TypeFields{Name: &name, Color: &color})
+		made, err := r.places.CreateType(ctx, r.by, places.TypeFields{Name: &name, Color: &color})
 		if err != nil {
 			return fmt.Errorf("type %s: %w", name, fault.Plain(err))
 		}
@@ -271,7 +271,7 @@ func (r *run) ensureTypes(ctx context.Context) error {
 
 // ensureFields finds or makes custom fields by their names.
 func (r *run) ensureFields(ctx context.Context) error {
-	all, err := r.meetings.CustomFields(ctx)
+	all, err := r.places.CustomFields(ctx)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (r *run) ensureFields(ctx context.Context) error {
 		}
 		r.report.count("fields", Created, 1)
 		position := len(all) + i
-		fields := booking.CustomFieldFields{Name: &f.Name, Label: new(fault.AsLine(f.Label, fault.MaxName)), Kind: &f.Kind, Position: &position}
+		fields := places.CustomFieldFields{Name: &f.Name, Label: new(fault.AsLine(f.Label, fault.MaxName)), Kind: &f.Kind, Position: &position}
 		if f.Kind == meeting.FieldChoice {
 			fields.Choices = &f.Choices
 		}
@@ -291,7 +291,7 @@ func (r *run) ensureFields(ctx context.Context) error {
 			r.fields[f.Name] = &meeting.CustomField{Name: f.Name, Kind: f.Kind, Choices: f.Choices, Active: true}
 			continue
 		}
-		made, err := r.meetings.CreateCustomField(ctx, r.by, fields)
+		made, err := r.places.CreateCustomField(ctx, r.by, fields)
 		if _, invalid := errors.AsType[*meeting.InvalidError](err); invalid {
 			r.note("field "+f.Label, "it cannot become a custom field (%v), so its values join the descriptions", fault.Plain(err))
 			continue

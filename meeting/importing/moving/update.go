@@ -7,6 +7,7 @@ import (
 	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/series"
 )
 
 // update gives a meeting or series that was imported before what the other program says now.
@@ -81,7 +82,7 @@ func (r *run) changeMeeting(ctx context.Context, id meeting.ID, f booking.Fields
 		return err
 	}
 	if before.Status == meeting.Pending && status == meeting.Confirmed { // it was approved there
-		if _, err := r.meetings.Approve(ctx, r.by, id, nil, ""); err != nil {
+		if _, err := r.approval.Approve(ctx, r.by, id, nil, ""); err != nil {
 			return err
 		}
 	}
@@ -92,8 +93,8 @@ func (r *run) changeMeeting(ctx context.Context, id meeting.ID, f booking.Fields
 	return err
 }
 
-func (r *run) changeSeries(ctx context.Context, it *item, f booking.SeriesFields) error {
-	if _, err := r.meetings.UpdateSeries(ctx, r.by, it.known.SeriesID, nil, f); err != nil {
+func (r *run) changeSeries(ctx context.Context, it *item, f series.Fields) error {
+	if _, err := r.series.Update(ctx, r.by, it.known.SeriesID, nil, f); err != nil {
 		return err
 	}
 	for page := (meeting.Page{Limit: 500}); ; {
@@ -111,7 +112,7 @@ func (r *run) changeSeries(ctx context.Context, it *item, f booking.SeriesFields
 				status = it.transfer.Status
 			}
 			if m.Status == meeting.Pending && status == meeting.Confirmed {
-				if _, err := r.meetings.Approve(ctx, r.by, m.ID, nil, ""); err != nil {
+				if _, err := r.approval.Approve(ctx, r.by, m.ID, nil, ""); err != nil {
 					return err
 				}
 			}
@@ -136,7 +137,7 @@ func (r *run) replace(ctx context.Context, it *item) error {
 	if it.known.MeetingID != 0 {
 		_, err = r.meetings.Cancel(ctx, r.by, it.known.MeetingID, nil, reason)
 	} else {
-		_, err = r.meetings.CancelSeries(ctx, r.by, it.known.SeriesID, nil, meeting.ScopeAll, nil, reason)
+		_, err = r.series.Cancel(ctx, r.by, it.known.SeriesID, nil, meeting.ScopeAll, nil, reason)
 	}
 	if _, over := errors.AsType[*meeting.StateError](err); err != nil && !over {
 		return err
@@ -144,7 +145,7 @@ func (r *run) replace(ctx context.Context, it *item) error {
 	if err := r.store.Forget(ctx, it.known.ID); err != nil {
 		return err
 	}
-	results, err := r.meetings.Transfer(ctx, r.by, []*booking.Transfer{it.transfer})
+	results, err := r.series.Transfer(ctx, r.by, []*series.Transfer{it.transfer})
 	if err != nil {
 		return err
 	}
