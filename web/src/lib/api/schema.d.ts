@@ -4163,17 +4163,17 @@ export interface components {
             finished_at: string | null;
             /**
              * Format: int64
-             * @description Coming meetings of the user now. If the leave is done, those that could not be changed, unless meetings is keep
+             * @description Coming meetings of the user now. Once the job has ended, those from before that are left
              */
             left: number;
             /** @enum {string|null} */
             meetings: "hand_over" | "cancel" | "keep" | null;
             reason: string | null;
             /**
-             * @description none: the user has not left
+             * @description none: the user has not left. incomplete: the job has ended, but meetings that should have changed are left
              * @enum {string}
              */
-            state: "none" | "preview" | "running" | "done";
+            state: "none" | "preview" | "running" | "done" | "incomplete";
             /** Format: int64 */
             to_user_id: number | null;
             /**
