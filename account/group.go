@@ -9,13 +9,13 @@ import (
 	"punctual/account/fault"
 )
 
-// Group is a set of users, for access to rooms. The members of a group with a Source are those that the
-// identity provider says.
+// Group is a set of users, for access to rooms. The identity provider manages the members of a group with
+// a Source.
 type Group struct {
 	ID         int64
 	Name       string // unique, ignoring case
 	Source     string // such as "oidc:corp", "ldap:corp" or "scim"; "": none
-	ExternalID string // at the source: a name, an ID or a DN; "" exactly without a source
+	ExternalID string // at the source: a name, an ID or a DN; "" if and only if Source is ""
 	Members    int    // number of members; read only
 	Version    int64  // incremented by each change, except of members
 	CreatedAt  time.Time
@@ -63,15 +63,15 @@ const maxExternalID = 1000
 var (
 	// ErrGroupInUse means that access to a room or a site depends on the group.
 	ErrGroupInUse = &GroupError{State: "in_use", Detail: "Rooms, sites or quotas name the group. Remove it there first."}
-	// ErrGroupProvided means that an identity provider decides who is in the group.
-	ErrGroupProvided = &GroupError{State: "provided", Detail: "The identity provider decides who is in this group."}
+	// ErrGroupProvided means that an identity provider manages the members.
+	ErrGroupProvided = &GroupError{State: "provided", Detail: "The identity provider manages the members of this group."}
 	// ErrGroupNameTaken is what a [Store] returns when another group has the name.
 	ErrGroupNameTaken error = fault.Invalid("body.name", "taken", "belongs to another group")
 	// ErrGroupExternalTaken is what a [Store] returns when another group has the same source and external ID.
 	ErrGroupExternalTaken error = fault.Invalid("body.external_id", "taken", "belongs to another group")
 )
 
-// GroupError means that a group cannot be changed in its state.
+// GroupError reports that a group cannot be changed in its current state.
 type GroupError struct{ State, Detail string }
 
 func (e *GroupError) Error() string { return e.Detail }
@@ -79,8 +79,8 @@ func (e *GroupError) Error() string { return e.Detail }
 // GroupPatch changes the fields that are not nil.
 type GroupPatch struct{ Name, ExternalID *string }
 
-// Sources returns the identity providers whose groups can be groups here, except those that write
-// their groups themselves.
+// Sources returns the identity providers whose groups can be groups here, except those that manage
+// their groups by SCIM.
 func (s *Service) Sources() []Source { return s.sources }
 
 // CreateGroup adds a group. source is empty or one of [Service.Sources]. It returns an [*InvalidError]
@@ -151,7 +151,7 @@ func (s *Service) UpdateGroup(ctx context.Context, id int64, ifMatch *int64, p G
 }
 
 // DeleteGroup deletes a group and its memberships. It returns [ErrGroupInUse] if a room or a site names
-// the group: without it everybody could have access.
+// the group, because without the group everyone might get access.
 func (s *Service) DeleteGroup(ctx context.Context, id int64) error {
 	return wrap(fmt.Sprintf("delete group %d", id), s.store.DeleteGroup(ctx, id))
 }
@@ -177,7 +177,7 @@ func (s *Service) ChangeMembers(ctx context.Context, id int64, add, remove []int
 	return wrap(fmt.Sprintf("change members of group %d", id), err)
 }
 
-// adoptGroups makes u a member of the groups that a provider decided.
+// adoptGroups makes u a member of the groups that a provider returned.
 func (s *Service) adoptGroups(ctx context.Context, u *User, id Identity) error {
 	if id.Source == "" || id.InGroup == nil {
 		return nil

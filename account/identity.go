@@ -10,7 +10,7 @@ import (
 	"punctual/account/fault"
 )
 
-// Identity is a person whom an identity provider has authenticated.
+// Identity is a person authenticated by an identity provider.
 type Identity struct {
 	Issuer, Subject string // together identify the person for good; addresses may pass on to others
 	Email           string
@@ -40,7 +40,7 @@ func (r GroupRoles) Highest(in func(group string) bool) Role {
 	return best
 }
 
-// Directory checks passwords of a company's people, such as an LDAP server. Safe for concurrent use.
+// Directory checks passwords in a company directory, such as an LDAP server. Safe for concurrent use.
 type Directory interface {
 	// Serves reports whether people with such an address are in the directory.
 	Serves(email string) bool
@@ -76,10 +76,9 @@ var (
 	ErrOtherIdentity = fmt.Errorf("the user with this address signs in with another account of the provider: %w", ErrUnauthorized)
 )
 
-// LoginWith starts a session for a person whom an identity provider has authenticated. The first
-// time, it finds the user by the verified address and remembers the identity. A person without a
-// user becomes one if id.Join says so. Else it returns one of [ErrNoAccount],
-// [ErrUnverifiedEmail], [ErrDisabled] and [ErrOtherIdentity].
+// LoginWith starts a session for a person authenticated by an identity provider. The first time, it finds
+// the user by the verified address and links the identity. If there is no user, it creates one if id.Join
+// is set. Otherwise it returns [ErrNoAccount], [ErrUnverifiedEmail], [ErrDisabled] or [ErrOtherIdentity].
 func (s *Service) LoginWith(ctx context.Context, id Identity, from Client) (*SignIn, error) {
 	u, err := s.identified(ctx, id)
 	if err != nil {
@@ -205,8 +204,8 @@ func (s *Service) EndSessions(ctx context.Context, issuer, subject string) error
 	return wrap("end sessions", s.store.EndSessions(ctx, issuer, subject))
 }
 
-// Unlink removes the identities of a user and ends the sessions. It returns how many there were. At
-// the next sign-in with a provider, the user is found by address again.
+// Unlink removes the identities of a user, ends the user's sessions, and returns the number of identities.
+// At the next sign-in with a provider, the user is found by address again.
 func (s *Service) Unlink(ctx context.Context, userID int64) (int, error) {
 	n, err := s.store.RemoveIdentities(ctx, userID)
 	return n, wrap(fmt.Sprintf("unlink user %d", userID), err)

@@ -12,8 +12,8 @@ import (
 	"punctual/account/fault"
 )
 
-// Passkey is a key that a user's device holds (WebAuthn). It signs in without a password, because the
-// device checks who uses it.
+// Passkey is a key on a user's device (WebAuthn). It replaces the password, because the device verifies
+// its user.
 type Passkey struct {
 	ID         int64
 	UserID     int64
@@ -29,38 +29,37 @@ type Passkey struct {
 	CreatedAt  time.Time
 }
 
-// Ceremony is a challenge that a browser has to answer once.
+// Ceremony is a challenge that a browser must answer, once.
 type Ceremony struct {
 	Challenge string
 	Content   []byte // what its answer is checked with, JSON
 }
 
-// Response is the part of a browser's answer that says what it is about. It is not checked yet.
+// Response is the unverified part of a browser's answer that identifies challenge and passkey.
 type Response struct {
 	Challenge  string
 	Credential []byte
 	Handle     []byte // of the user; nil: the browser did not say
 }
 
-// Ceremonies begin and check what browsers do with passkeys, which are bound to a domain. Safe for
-// concurrent use.
+// Ceremonies create challenges for passkeys of a domain and verify the answers. Safe for concurrent use.
 type Ceremonies interface {
 	Domain() string
 	// Register returns the options for a new passkey of a user whom devices know by a handle. Devices
 	// that hold one of known are left out.
 	Register(u *User, handle []byte, known []*Passkey) (options json.RawMessage, c Ceremony, err error)
-	// Registered checks the answer to Register. It returns an error for any answer that is not right.
+	// Registered verifies the answer to Register. It returns an error for any invalid answer.
 	Registered(c Ceremony, handle, answer []byte) (*Passkey, error)
 	// SignIn returns the options for a sign-in with one of allowed, or with any passkey if it is empty.
 	SignIn(allowed []*Passkey, handle []byte) (options json.RawMessage, c Ceremony, err error)
-	// SignedIn checks the answer to SignIn by the passkey that it names, and updates the passkey. It
+	// SignedIn verifies the answer to SignIn with the passkey that it names, and updates the passkey. It
 	// returns [ErrPasskeyCopied] if another device seems to use the same key.
 	SignedIn(c Ceremony, handle, answer []byte, p *Passkey) error
-	// Read returns what an answer is about.
+	// Read parses an answer without verifying it.
 	Read(answer []byte) (Response, error)
 }
 
-// Purpose says what a stored challenge is for.
+// Purpose is what a stored challenge is for.
 type Purpose string
 
 const (
@@ -83,9 +82,9 @@ type PasskeyStore interface {
 	Passkeys(ctx context.Context, userID int64) ([]*Passkey, error)
 	// PasskeyHandle returns the handle of a user, which is fresh if there was none.
 	PasskeyHandle(ctx context.Context, userID int64, fresh []byte) ([]byte, error)
-	// AddPasskey locks the user, calls check with the passkeys, and stores p unless check fails. The
-	// caller's session can do everything afterwards. It returns [ErrPasskeyTaken] if the passkey is
-	// stored already.
+	// AddPasskey locks the user, calls check with the passkeys, and stores p unless check fails. After
+	// that, the caller's session has all rights. It returns [ErrPasskeyTaken] if the passkey is already
+	// stored.
 	AddPasskey(ctx context.Context, p *Passkey, check func(have []*Passkey) error) error
 	RenamePasskey(ctx context.Context, userID, id int64, name string) (*Passkey, error)
 	// RemovePasskey locks the user, calls check with the passkeys that would be left, and removes one
@@ -136,7 +135,7 @@ func (s *Service) PasskeyDomain() string {
 	return s.ceremonies.Domain()
 }
 
-// Passkeys returns the passkeys of a user, the oldest first, including those of another domain.
+// Passkeys returns the passkeys of a user, oldest first, including those of other domains.
 func (s *Service) Passkeys(ctx context.Context, userID int64) ([]*Passkey, error) {
 	if _, err := s.store.User(ctx, userID); err != nil {
 		return nil, wrap("list passkeys", err)
@@ -159,10 +158,10 @@ func (s *Service) usable(list []*Passkey) []*Passkey {
 	return slices.DeleteFunc(slices.Clone(list), func(p *Passkey) bool { return domain == "" || p.Domain != domain })
 }
 
-// BeginPasskey returns the options by which the caller's browser creates a passkey, see
-// [Service.AddPasskey]. Unless the caller signed in within the last ten minutes, it requires the
-// password. It returns [ErrForbidden] to a caller without a session, and an [*InvalidError] if there
-// are no passkeys here or the caller has no password.
+// BeginPasskey returns the options with which the caller's browser creates a passkey, see
+// [Service.AddPasskey]. It requires the password unless the caller signed in within the last ten minutes.
+// It returns [ErrForbidden] for a caller without a session, and an [*InvalidError] if passkeys are off or
+// the caller has no password.
 func (s *Service) BeginPasskey(ctx context.Context, by *Principal, password string) (json.RawMessage, error) {
 	options, err := s.beginPasskey(ctx, by, password)
 	return options, wrap("begin to add a passkey", err)
@@ -215,8 +214,8 @@ func checkCount(have []*Passkey) error {
 	return nil
 }
 
-// AddPasskey stores the passkey that the caller's browser has created. An empty name means that of the
-// device's model. It returns an [*InvalidError] if the answer is not right, or too late.
+// AddPasskey stores the passkey that the caller's browser has created. An empty name means the name of
+// the device's model. It returns an [*InvalidError] if the answer is invalid or too late.
 func (s *Service) AddPasskey(ctx context.Context, by *Principal, name string, answer []byte) (*Passkey, error) {
 	p, err := s.addPasskey(ctx, by, name, answer)
 	return p, wrap("add a passkey", err)
@@ -268,8 +267,8 @@ func (s *Service) RenamePasskey(ctx context.Context, by *Principal, id int64, na
 	return p, wrap("rename a passkey", err)
 }
 
-// RemovePasskey removes a passkey of the caller. It returns [ErrNotFound] for one of another user, and
-// an [*InvalidError] for the only second factor if everybody must have one.
+// RemovePasskey removes a passkey of the caller. It returns [ErrNotFound] for a passkey of another user,
+// and an [*InvalidError] for the caller's only second factor if everyone must have one.
 func (s *Service) RemovePasskey(ctx context.Context, by *Principal, id int64) error {
 	f, err := s.SecondFactor(ctx, by.UserID)
 	if err != nil {
@@ -436,7 +435,7 @@ func (s *Service) storeCeremony(ctx context.Context, c Ceremony, userID int64, p
 	return s.store.StoreCeremony(ctx, &StoredCeremony{Ceremony: c, UserID: userID, Purpose: purpose, ExpiresAt: now.Add(ceremonyTTL)}, hashSecret(c.Challenge), now)
 }
 
-// newHandle returns a name by which devices know a user. It says nothing about the user.
+// newHandle returns a random name by which devices know a user.
 func newHandle() []byte {
 	handle, _ := base64.RawURLEncoding.DecodeString(newSecret()[len(secretPrefix):])
 	return handle

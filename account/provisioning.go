@@ -10,7 +10,7 @@ import (
 	"punctual/account/fault"
 )
 
-// Provisioned is a user as a directory of people writes and reads one (SCIM).
+// Provisioned is a user as a directory manages it by SCIM.
 type Provisioned struct {
 	User
 	UserName              string // unique, ignoring case; for users that no directory has written, the address
@@ -28,7 +28,7 @@ type ProvisionedQuery struct {
 	Active                *bool
 }
 
-// ProvisioningStore is the part of [Store] for directories of people.
+// ProvisioningStore is the part of [Store] for SCIM.
 type ProvisioningStore interface {
 	// Provisioned returns a user, also one that the directory has removed.
 	Provisioned(ctx context.Context, userID int64) (*Provisioned, error)
@@ -63,9 +63,9 @@ func (s *Service) ListProvisioned(ctx context.Context, q ProvisionedQuery, offse
 	return list, total, wrap("list provisioned users", err)
 }
 
-// Provision creates a user without a password, as a member. What the directory says about name,
-// language, time zone and telephone is adjusted rather than refused. A user with the address that the
-// directory has removed comes back. For the address of any other user, it returns [ErrEmailTaken].
+// Provision creates a member without a password. Invalid names, languages, time zones and phone numbers
+// are adjusted rather than refused. If the directory has removed a user with the address, that user
+// returns. For the address of any other user, it returns [ErrEmailTaken].
 func (s *Service) Provision(ctx context.Context, p Provisioned) (*Provisioned, error) {
 	made, err := s.provision(ctx, p)
 	return made, wrap("provision user", err)
@@ -114,10 +114,9 @@ func (s *Service) returning(ctx context.Context, email string) (*Provisioned, er
 	return p, nil
 }
 
-// UpdateProvisioned makes a user what the directory says. An empty telephone, language or time zone
-// keeps that of the user. It returns [ErrNotFound], an [*InvalidError], also for the last admin, who
-// cannot be disabled, and for the address of a user who is not the directory's alone, see
-// [User.checkReaddress].
+// UpdateProvisioned updates a user from the directory. An empty phone number, language or time zone keeps
+// the user's own. It returns [ErrNotFound], or an [*InvalidError], which includes disabling the last admin
+// and changing the address of a user who can sign in by it, see [User.checkReaddress].
 func (s *Service) UpdateProvisioned(ctx context.Context, id int64, p Provisioned) (*Provisioned, error) {
 	now, err := s.provisioned(ctx, id)
 	if err == nil {
@@ -167,9 +166,8 @@ func (s *Service) write(ctx context.Context, now *Provisioned, p Provisioned, ro
 	return &after, s.store.SaveProvisioned(ctx, &after)
 }
 
-// checkReaddress refuses that a directory gives the user another address if whoever reads mail there could
-// then sign in with rights that the directory did not give: by a reset, an invitation, or an identity that is
-// linked by the address.
+// checkReaddress refuses another address from a directory if a reader of mail to that address could sign in
+// with rights that the directory did not grant: by a reset, an invitation, or an identity linked by address.
 func (u *User) checkReaddress(email string) error {
 	switch {
 	case email == u.Email:
@@ -213,7 +211,7 @@ func (p *Provisioned) check() error {
 	return fs.Err()
 }
 
-// adjust empties what is not valid, because nobody here could correct it.
+// adjust clears invalid fields, because nobody here could correct them.
 func adjust(phone, locale, timezone *string) {
 	var fs faults
 	if fs.profile(nil, nil, phone, nil, nil); fs.Err() != nil {

@@ -19,7 +19,7 @@ import (
 	"punctual/account/fault"
 )
 
-// SecondFactorMode says which sign-ins with a password need a code too.
+// SecondFactorMode decides which sign-ins with a password also need a code.
 type SecondFactorMode string
 
 const (
@@ -63,8 +63,8 @@ type SecondFactorChange struct {
 	Revoked Revocation
 }
 
-// SecondFactorError means that a password was right, and that something else must confirm the sign-in:
-// a code, see [Service.LoginWithCode], or a passkey, see [Service.ConfirmWithPasskey].
+// SecondFactorError means that the password was correct, and the sign-in must be confirmed by a code, see
+// [Service.LoginWithCode], or by a passkey, see [Service.ConfirmWithPasskey].
 type SecondFactorError struct {
 	Challenge     string
 	Code, Passkey bool // which of them the user has
@@ -85,9 +85,9 @@ func (s *Service) SecondFactorMode() SecondFactorMode {
 	return s.secondFactor.Load().(SecondFactorMode)
 }
 
-// admit starts the session of a user whose password was right. If a second factor must confirm the
-// sign-in, it returns a [*SecondFactorError]. Passkeys alone do not make every sign-in need one, unless
-// everybody needs one: their user could not sign in elsewhere.
+// admit starts the session of a user whose password was correct. If the sign-in must be confirmed, it
+// returns a [*SecondFactorError]. A user who has only passkeys needs no confirmation unless everyone does,
+// because the user could not sign in on a device without a passkey.
 func (s *Service) admit(ctx context.Context, u *User, from Client) (*SignIn, error) {
 	mode := s.SecondFactorMode()
 	if mode == SecondFactorOff {
@@ -145,9 +145,9 @@ func (s *Service) challenged(ctx context.Context, challenge string) (*User, erro
 	return u, nil
 }
 
-// LoginWithCode starts the session of a user whose password was right, by a code of the app or a
-// recovery code. Each is accepted once. It returns [ErrChallengeInvalid], an [*InvalidError] for a
-// wrong code, and after too many a [*RateLimitError].
+// LoginWithCode starts the session of a user whose password was correct, with a code of the app or a
+// recovery code. Each is accepted once. It returns [ErrChallengeInvalid], an [*InvalidError] for a wrong
+// code, or a [*RateLimitError] after too many wrong codes.
 func (s *Service) LoginWithCode(ctx context.Context, challenge, code string, from Client) (*SignIn, error) {
 	u, err := s.challenged(ctx, challenge)
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *Service) hasPassword(u *User) bool {
 	return u.PasswordHash != "" || slices.ContainsFunc(s.directories, func(d Directory) bool { return d.Serves(u.Email) })
 }
 
-// ConfirmSecondFactor turns the caller's second factor on, by a code of the app. It returns the
-// recovery codes. Each replaces a code once. They are returned only here.
+// ConfirmSecondFactor turns the caller's second factor on, with a code of the app. It returns the recovery
+// codes, each usable once instead of a code. They are returned only here.
 func (s *Service) ConfirmSecondFactor(ctx context.Context, by *Principal, code string) (recovery []string, err error) {
 	err = s.store.ChangeSecondFactor(ctx, by.UserID, func(_ *User, f *SecondFactor) (SecondFactorChange, error) {
 		now := s.instant()
@@ -302,7 +302,7 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, by *Principal, passwor
 }
 
 // DisableSecondFactor turns the caller's second factor off. It requires the password and a code. It
-// returns an [*InvalidError] if everybody must have one.
+// returns an [*InvalidError] if everyone must have one.
 func (s *Service) DisableSecondFactor(ctx context.Context, by *Principal, password, code string, from Client) error {
 	if s.SecondFactorMode() == SecondFactorRequired {
 		return fault.Invalid("body", "second_factor_required", "must stay on: everybody here needs it")

@@ -127,6 +127,7 @@ type Application struct {
 	deliveries    *eventhookstore.Store
 	watcher       *eventhook.Watcher // finds the events to send
 	topicsRate    limiter            // of requests about topics
+	lookups       limiter            // of searches for people
 	limits        *limits            // of requests
 	rights        *rights            // of event stream clients
 	refusals      *refusals          // refused sign-ins in the installation's history
@@ -183,7 +184,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	a.wireAreas()
 	a.wireEngine()
 	if indexed, err := a.meetingStore.SearchIndexed(ctx); err == nil && !indexed {
-		log.Warn("searches of meetings have no index and compare a part at a time; see docs/operations.md, Postgres")
+		log.Warn("extension pg_trgm missing, meeting searches have no index")
 	}
 	if r.works() {
 		if err := a.pauses.Apply(ctx); err != nil { // the first pass of the loader retries
@@ -250,6 +251,7 @@ func (a *Application) wireAreas() {
 	a.topics = topics.New(jobstore.NewTopics(db).Noting(guarded), a.queue, scheduler, a.poster, a.reload, a.log)
 	a.topics.SetLimits(a.config.Topics.Limits())
 	a.topicsRate = a.newLimiter("topics:", account.Rate(a.config.Topics.Rate))
+	a.lookups = a.newLimiter("people:", meetinghttp.PeopleRate)
 	secret := func(ctx huma.Context) string { return accounthttp.Secret(ctx, a.accounts) }
 	a.limits = newLimits(a.redis, a.config, secret)
 	a.idempotency = idempotency.New(db, handlerTimeout, secret, a.log)

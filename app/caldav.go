@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"punctual/account"
+	"punctual/app/database"
 	"punctual/app/problem"
 	"punctual/meeting"
 	"punctual/meeting/caldav"
@@ -28,6 +30,9 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 				Schedule: c.Schedule, Past: c.Past, Domain: a.senders.render.UIDDomain(), Mailroom: a.config.Mailroom.Domain, TooMany: a.schedulingSettings().TooMany,
 			}
 		},
+		LookUp: func(ctx context.Context, by meeting.Actor) (bool, time.Duration) {
+			return a.lookups.Allow(ctx, strconv.FormatInt(by.ID, 10))
+		},
 		Now: time.Now, Log: a.log,
 	}
 	serve := func(c *gin.Context) {
@@ -41,7 +46,8 @@ func (a *Application) registerCalDAV(r *gin.Engine) {
 		}
 		ctx := account.WithPrincipal(c.Request.Context(), p)
 		by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), Groups: &p.Groups}
-		a.limits.ofToken(c, p, problem.Write, func() { server.Serve(c.Writer, c.Request.WithContext(ctx), by) })
+		refuse := func(p *problem.Problem) { problem.Write(c, p) }
+		a.limits.ofToken(c.Request.WithContext(ctx), p, caldav.IsHeavy(c.Request), refuse, func(r *http.Request) { server.Serve(c.Writer, r, by) })
 	}
 	discover := func(c *gin.Context) {
 		if !a.latest.Load().CalDAV.Enabled {
@@ -103,25 +109,38 @@ func refuseDAV(c *gin.Context) {
 	c.String(http.StatusUnauthorized, "Sign in with your email address and an app password.\n")
 }
 
-// ofToken runs a request within the limits of its token and of its user, or refuses it.
-func (l *limits) ofToken(c *gin.Context, p *account.Principal, refuse func(*gin.Context, *problem.Problem), next func()) {
-	ctx, bounds := c.Request.Context(), l.config.Load()
+// ofToken runs a request within the limits of its token and of its user, or refuses it. A heavy one also
+// takes one of the places for those.
+func (l *limits) ofToken(r *http.Request, p *account.Principal, heavy bool, refuse func(*problem.Problem), next func(*http.Request)) {
+	ctx, bounds := r.Context(), l.config.Load()
 	token, person := "token "+strconv.FormatInt(p.TokenID, 10), "person "+strconv.FormatInt(p.UserID, 10)
 	allowed, after := l.tokens.Allow(ctx, token)
 	if allowed {
 		allowed, after = l.people.Allow(ctx, person)
 	}
 	if !allowed {
-		refuse(c, tooMany("Too many requests", after))
+		refuse(tooMany("Too many requests", after))
 		return
 	}
-	leave, ok := l.running.take(ctx, person, 2*bounds.Concurrency, placeWait)
-	if !ok {
-		refuse(c, tooMany("Too many requests at the same time", time.Second))
-		return
+	type limit struct {
+		at   *requestPlaces
+		key  string
+		most int
 	}
-	defer leave()
-	next()
+	limits := []limit{{&l.running, person, 2 * bounds.Concurrency}}
+	if heavy {
+		limits = []limit{{&l.heavy, person, bounds.Heavy}, {&l.heavy, "", heavyPlaces}}
+		r = r.WithContext(database.ForHeavy(ctx))
+	}
+	for _, limit := range limits {
+		leave, ok := limit.at.take(ctx, limit.key, limit.most, placeWait)
+		if !ok {
+			refuse(tooMany("Too many requests at the same time", time.Second))
+			return
+		}
+		defer leave()
+	}
+	next(r)
 }
 
 // davCalendars renders the objects of calendars.

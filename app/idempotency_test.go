@@ -144,6 +144,7 @@ func TestIdempotency_lostResponses(t *testing.T) {
 			day := time.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
 			at := func(hour int) string { return fmt.Sprintf("%sT%02d:00:00Z", day, hour) }
 			slot := func(hour int) string { return fmt.Sprintf(`"start":%q,"end":%q`, at(hour), at(hour+1)) }
+			secondDate := time.Now().UTC().AddDate(0, 0, 37).Format(time.DateOnly) + "T12:00:00Z"
 			last := "" // meeting
 			for i, c := range []struct {
 				path, body string
@@ -166,7 +167,8 @@ func TestIdempotency_lostResponses(t *testing.T) {
 				{"/series", `{"room_ids":[1],"title":"Weekly",` + slot(12) + `,"timezone":"UTC","rrule":"FREQ=WEEKLY;COUNT=3"}`, 201, false},
 				{"/meetings", `{"room_ids":[1],"title":"Repeated",` + slot(15) + `,"timezone":"UTC"}`, 201, false},
 				{"/meetings/{last}/repeat", `{"rrule":"FREQ=DAILY;COUNT=2"}`, 201, false},
-				{"/series/1/cancel", `{}`, 409, false},
+				{"/series/1/cancel", `{"scope":"following","from":` + strconv.Quote(secondDate) + `}`, 200, false},
+				{"/series/1/undo", ``, 200, false},
 				{"/blackouts", `{"room_id":1,` + slot(20) + `,"reason":"Paint"}`, 409, true},
 				{"/me/tokens", `{"name":"Token"}`, 409, false},
 			} {

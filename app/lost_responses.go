@@ -4,23 +4,24 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"time"
 
 	"punctual/app/idempotency"
 	meetinghttp "punctual/meeting/httpapi"
 )
 
 // lostResponses rebuild the responses that no GET returns, for retries of requests that lost theirs.
-var lostResponses = map[string]idempotency.Rebuild{"SeriesResult": newSeries}
+var lostResponses = map[string]idempotency.Rebuild{"SeriesResult": changedSeries}
 
-// newSeries returns the result of booking a series, as the series is now. If dates were skipped it
-// fails, because the reasons are not stored.
-func newSeries(get func(path string, into any) error, location string) (any, error) {
+// changedSeries returns the result of a change of a series: the series as it is now, and its meetings
+// that changed since. If dates of a new series were skipped it fails, because the reasons are not stored.
+func changedSeries(get func(path string, into any) error, location string, since time.Time) (any, error) {
 	var state meetinghttp.SeriesState
 	if err := get(location, &state); err != nil {
 		return nil, err
 	}
 	for _, d := range state.Absent {
-		if d.Reason == "skipped" {
+		if d.Reason == "skipped" && !state.CreatedAt.Before(since) {
 			return nil, errors.New("the reasons of skipped dates are not stored")
 		}
 	}
@@ -30,7 +31,11 @@ func newSeries(get func(path string, into any) error, location string) (any, err
 		if err := get(apiBase+"/meetings?"+query.Encode(), &page); err != nil {
 			return nil, err
 		}
-		r.Meetings = append(r.Meetings, page.Items...)
+		for _, m := range page.Items {
+			if !m.UpdatedAt.Before(since) {
+				r.Meetings = append(r.Meetings, m)
+			}
+		}
 		if page.NextCursor == nil {
 			return r, nil
 		}

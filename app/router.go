@@ -64,7 +64,7 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 		problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
 	})
 	r.NoMethod(func(c *gin.Context) {
-		problem.Write(c, problem.OfStatus(http.StatusMethodNotAllowed, "The resource does not know this method.", nil))
+		problem.Write(c, problem.OfStatus(http.StatusMethodNotAllowed, "The resource does not support this method.", nil))
 	})
 	return r, nil
 }

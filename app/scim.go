@@ -29,7 +29,8 @@ func (a *Application) registerSCIM(r *gin.Engine) {
 			return
 		}
 		ctx := account.WithPrincipal(c.Request.Context(), p)
-		a.limits.ofToken(c, p, refuseSCIM, func() { server.ServeHTTP(c.Writer, c.Request.WithContext(ctx)) })
+		refuse := func(p *problem.Problem) { refuseSCIM(c, p) }
+		a.limits.ofToken(c.Request.WithContext(ctx), p, false, refuse, func(r *http.Request) { server.ServeHTTP(c.Writer, r) })
 	}
 	for _, method := range scim.Methods {
 		r.Handle(method, scim.Root+"*path", serve)
@@ -101,7 +102,7 @@ func (a *Application) leaveByDirectory(ctx context.Context, userID int64) error 
 		to, err := a.accounts.UserByEmail(ctx, settings.HandOverTo)
 		switch {
 		case errors.Is(err, account.ErrNotFound), err == nil && (!to.Active() || to.ID == userID):
-			a.log.Warn("nobody takes over the meetings of a user who leaves: auth.scim.hand_over_to is no other active user", "user_id", userID)
+			a.log.Warn("auth.scim.hand_over_to must be another active user, meetings kept", "user_id", userID)
 			plan.Meetings = leaving.Keep
 		case err != nil:
 			return err

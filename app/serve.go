@@ -214,10 +214,10 @@ func (a *Application) banner(stdout io.Writer, addr net.Addr, setUp string) {
 	base := strings.TrimSuffix(a.config.HTTP.BaseURL, "/")
 	fmt.Fprintf(stdout, "Punctual listens on %s.\n\n  Page:    %s/\n  API:     %s/docs\n", addr, base, base)
 	if a.config.Email.Driver == "outbox" {
-		fmt.Fprintf(stdout, "  Mails:   are kept in %s and sent to nobody (email.driver: outbox)\n", outboxDir)
+		fmt.Fprintf(stdout, "  Mails:   stored in %s and not sent (email.driver: outbox)\n", outboxDir)
 	}
 	if setUp != "" {
-		fmt.Fprintf(stdout, "  Sign-in: nobody can yet. Make the first admin with this link, which works once:\n\n  %s\n", setUp)
+		fmt.Fprintf(stdout, "  Sign-in: create the first admin with this link, which works once:\n\n  %s\n", setUp)
 	}
 	fmt.Fprintln(stdout)
 }

@@ -49,7 +49,7 @@ func (f *certificateFiles) certificate(*tls.ClientHelloInfo) (*tls.Certificate, 
 		f.looked = now
 		if f.fingerprint() != f.seen {
 			if err := f.read(); err != nil {
-				f.log.Error("the changed certificate cannot be used; the old one stays in effect", "cert_file", f.CertFile, "key_file", f.KeyFile, "error", err)
+				f.log.Error("changed certificate invalid, old one stays in effect", "cert_file", f.CertFile, "key_file", f.KeyFile, "error", err)
 			} else {
 				f.log.Info("certificate reloaded", "cert_file", f.CertFile, "expires", f.current.Leaf.NotAfter)
 			}

@@ -7,8 +7,8 @@ import (
 	"punctual/account/fault"
 )
 
-// Access says what members of groups may do in a room, beyond its policies. Admins may do everything,
-// and approvers of a room may book it.
+// Access lists the groups with rights in a room. Admins may do everything, and approvers of a room may
+// book it.
 type Access struct {
 	Book            []int64 // groups that may book; empty: everyone may
 	WithoutApproval []int64 // groups whose bookings are confirmed at once; empty: those of approvers only
@@ -18,7 +18,7 @@ type Access struct {
 // ViolationNotAllowed is the code of the violation of a booking in a room that the actor may not book.
 const ViolationNotAllowed = "not_allowed"
 
-// maxGroups is how many groups each list of an [Access] may name.
+// maxGroups limits each list of an [Access].
 const maxGroups = 100
 
 // Clone returns a copy whose empty lists are nil.
@@ -31,7 +31,7 @@ func (a Access) Groups() []int64 {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Book, a.WithoutApproval, a.Override))))
 }
 
-// Check reports the faults of requested access. Whether the groups exist is known when it is saved.
+// Check returns the faults of requested access. Unknown groups are found only when it is saved.
 func (a Access) Check(found *fault.List) {
 	for _, list := range []struct {
 		location string
@@ -83,7 +83,7 @@ func (t *Terms) accessViolations(base *Meeting, by Actor) []Fault {
 	return v
 }
 
-// NotAllowed is the violation of a booking by somebody who may not book the room.
+// NotAllowed returns the violation of a booking by someone who may not book the room.
 func NotAllowed(r *Room) Fault {
 	return Fault{
 		Location: "room_ids", Code: ViolationNotAllowed, Message: r.Name + " can be booked by members of certain groups only",

@@ -25,6 +25,10 @@ type RoomQuery struct {
 }
 
 // MeetingQuery filters meetings; a zero field does not filter.
+//
+// Brief meetings have title, slot, rooms and what they occupy, ID and name of the organizer, status,
+// visibility, check-in, end, series, type and version; of a request its number, deadline and change, and
+// of the attendees only Viewer, if the meeting is private.
 type MeetingQuery struct {
 	From, To      time.Time // overlapping [From, To)
 	RoomID        int64
@@ -40,7 +44,7 @@ type MeetingQuery struct {
 	Awaiting      bool      // pending requests that Viewer can approve now
 	Viewer        *Actor    // filters must not reveal private meetings to them: see Reveals
 	Now           time.Time // for effective statuses
-	Brief         bool      // leaves out reminders, and attendees but the Viewer of private meetings
+	Brief         bool      // only what a calendar shows, see below
 }
 
 // Reveals reports whether being listed reveals something that a private meeting hides: its title,

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -294,6 +295,10 @@ func TestCalDAV_reads(t *testing.T) {
 }
 
 // eventText is an event as programs write it, with an alarm.
+// everything asks for all events of a calendar.
+const everything = `<c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><c:calendar-data/></d:prop>` +
+	`<c:filter><c:comp-filter name="VCALENDAR"/></c:filter></c:calendar-query>`
+
 func eventText(uid, title string, start, end time.Time, more ...string) string {
 	const form = "20060102T150405Z"
 	lines := append([]string{"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Test//EN", "BEGIN:VEVENT", "UID:" + uid, "DTSTAMP:20261123T050000Z",
@@ -475,6 +480,39 @@ func TestCalDAV_writes(t *testing.T) {
 			t.Errorf("busy: %s", busy)
 		}
 
+		ask := func(days, people int) string {
+			lines := []string{"BEGIN:VCALENDAR", "METHOD:REQUEST", "BEGIN:VFREEBUSY", "UID:f", "DTSTART:20270301T000000Z", "DTEND:" + time.Date(2027, 3, 1+days, 0, 0, 0, 0, time.UTC).Format("20060102T150405Z")}
+			for range people {
+				lines = append(lines, "ATTENDEE:mailto:bob@example.org")
+			}
+			return strings.Join(append(lines, "END:VFREEBUSY", "END:VCALENDAR", ""), "\r\n")
+		}
+		dav.want(t, http.StatusOK, http.MethodPost, outbox, ask(31, 100))
+		dav.want(t, http.StatusForbidden, http.MethodPost, outbox, ask(32, 1))
+		dav.want(t, http.StatusForbidden, http.MethodPost, outbox, ask(1, 101))
+		status := 0
+		for range 130 { // of the 120 searches for people that GET /people/busy counts, too
+			if status, _, _ = dav.do(t, http.MethodPost, outbox, ask(1, 41)); status != http.StatusOK {
+				break
+			}
+		}
+		if status != http.StatusTooManyRequests {
+			t.Errorf("%d after many searches for people", status)
+		}
+
+		day := func(h int) time.Time { return hour(24 + h) }
+		// One answer is limited.
+		long := slices.Repeat([]string{"X-NOTE:" + strings.Repeat("x", 60_000)}, 16)
+		for i := range 18 {
+			put(http.StatusCreated, fmt.Sprintf("long%d.ics", i), eventText(fmt.Sprintf("long-%d", i), "Long", day(0), day(1), long...))
+		}
+		if _, refused := dav.want(t, http.StatusForbidden, "REPORT", dav.calendar, everything); !strings.Contains(refused, "number-of-matches-within-limits") {
+			t.Error(refused)
+		}
+		for i := range 18 {
+			dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+fmt.Sprintf("long%d.ics", i), "")
+		}
+
 		// Of several rooms, each answers for itself; one that declined is asked again when the meeting moves.
 		hopper := admin.NewRoom(t, "Hopper", with{"timezone": "UTC", "address": "hopper"})
 		invited := func(title string) (found []testenv.Meeting) {
@@ -485,7 +523,6 @@ func TestCalDAV_writes(t *testing.T) {
 			}
 			return found
 		}
-		day := func(h int) time.Time { return hour(24 + h) }
 		both := []string{"ORGANIZER:mailto:ada@example.org", inRoom, "ATTENDEE;CN=Hopper:mailto:hopper@rooms.example.org"}
 		blocker := bob.Book(t, testenv.Booking(day(0), day(1), []int64{room.ID}))
 		put(http.StatusCreated, "both.ics", eventText("uid-9", "Both", day(0), day(1), both...))
@@ -746,6 +783,19 @@ func TestCalDAV_writes(t *testing.T) {
 		name := fmt.Sprintf("meeting-%d.ics", invited("Review")[0].ID)
 		if _, text := dav.want(t, http.StatusForbidden, http.MethodPut, dav.calendar+name, strings.Replace(get(name), "SUMMARY:Review", "SUMMARY:Other", 1)); !strings.Contains(text, "only the organizer") {
 			t.Errorf("a meeting that came by mail: %s", text)
+		}
+		// If their program keeps the event here as well and invites the room by mail, the calendar shows it once.
+		put(http.StatusCreated, "outlook.ics", eventText("foreign", "Review", day(9), day(10), "ORGANIZER:mailto:ada@example.org", "ATTENDEE;CUTYPE=ROOM;SCHEDULE-AGENT=CLIENT:mailto:turing@rooms.example.org"))
+		names := func() []string {
+			found, _ := dav.changes(t, dav.calendar, "")
+			return slices.DeleteFunc(slices.Collect(maps.Keys(found)), func(n string) bool { return n != name && n != "outlook.ics" })
+		}
+		if n := names(); !slices.Equal(n, []string{"outlook.ics"}) || len(invited("Review")) != 1 {
+			t.Errorf("an event that came by mail and over CalDAV: %v, %+v", n, invited("Review"))
+		}
+		dav.want(t, http.StatusNoContent, http.MethodDelete, dav.calendar+"outlook.ics", "")
+		if n := names(); !slices.Equal(n, []string{name}) || len(invited("Review")) != 1 {
+			t.Errorf("after the event was deleted: %v, %+v", n, invited("Review"))
 		}
 	})
 }

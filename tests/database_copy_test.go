@@ -44,7 +44,7 @@ func TestDatabaseCopy(t *testing.T) {
 		return string(out), cmd.ProcessState.ExitCode()
 	}
 	out, code := copyTo(target)
-	if code != 0 || !strings.Contains(out, "both sides are equal") || !strings.Contains(out, "attendees") {
+	if code != 0 || !strings.Contains(out, "both sides match") || !strings.Contains(out, "attendees") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	if out, code := copyTo(target); code != 1 || !strings.Contains(out, "the target is not empty") {

@@ -9,7 +9,7 @@ import { doorWorker } from './scripts/worker.js'
 const server = process.env.PUNCTUAL_URL ?? 'http://localhost:8080'
 
 /** Modules that the first view needs: the framework, the library of the page without its texts and charts, and the day. */
-const first = /node_modules[\\/](svelte|openapi-fetch|esm-env|clsx)[\\/]|src[\\/]lib[\\/](?!i18n[\\/](en|de|zh)[\\/]|charts[\\/])|src[\\/](day|Shell|App|pages[\\/](Day|SignIn))/
+const first = /node_modules[\\/](svelte|openapi-fetch|esm-env|clsx|@fontsource-variable)[\\/]|rolldown[\\/]runtime|src[\\/](app\.css|month[\\/](MiniCalendar|ownDays))|src[\\/]lib[\\/](?!i18n[\\/](en|de|zh)[\\/]|charts[\\/])|src[\\/](day|Shell|App|pages[\\/](Day|SignIn))/
 
 export default defineConfig({
   plugins: [svelte(), licenses(), icons(), doorWorker()],

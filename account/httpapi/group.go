@@ -16,10 +16,10 @@ import (
 type GroupBody struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`
-	Source     *string   `json:"source" doc:"Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null if admins decide"`
+	Source     *string   `json:"source" doc:"Identity provider that manages the members, such as oidc:corp or ldap:corp; null if admins do"`
 	ExternalID *string   `json:"external_id" doc:"The group at its source: a name, an ID or a DN; null without a source"`
 	Members    int       `json:"members" doc:"Number of members"`
-	Version    int64     `json:"version" doc:"Changes of members do not raise it"`
+	Version    int64     `json:"version" doc:"Version of the group, for If-Match; changes of members do not increase it"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }
@@ -73,8 +73,8 @@ type groupsOutput struct {
 type createGroupInput struct {
 	Body struct {
 		Name       string `json:"name"`
-		Source     string `json:"source,omitempty" doc:"Identity provider that decides who is in the group, see /groups/sources; leave it out if admins decide"`
-		ExternalID string `json:"external_id,omitempty" doc:"The group at its source: what its groups claim contains, or a name or DN in a directory; required with source"`
+		Source     string `json:"source,omitempty" doc:"Identity provider that manages the members, see /groups/sources; omit if admins do"`
+		ExternalID string `json:"external_id,omitempty" doc:"The group at its source: a value of the groups claim, or a name or DN in a directory; required with source"`
 	}
 }
 
@@ -127,7 +127,7 @@ func (h *handlers) registerGroups(api huma.API) {
 	huma.Register(api, operation("get-group", http.MethodGet, one, "People", "Get a group", http.StatusNotFound), h.group)
 	huma.Register(api, operation("update-group", http.MethodPatch, one, "People", "Change a group",
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusUnprocessableEntity), h.updateGroup)
-	remove := operation("delete-group", http.MethodDelete, one, "People", "Delete a group that no room, site or quota names", http.StatusNotFound, http.StatusConflict)
+	remove := operation("delete-group", http.MethodDelete, one, "People", "Delete a group that is not in use", http.StatusNotFound, http.StatusConflict)
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.deleteGroup)
 	huma.Register(api, operation("list-group-members", http.MethodGet, one+"/members", "People", "List the members of a group",

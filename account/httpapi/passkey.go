@@ -83,7 +83,7 @@ type beginPasskeyLoginInput struct {
 
 type passkeyLoginInput struct {
 	Body struct {
-		Credential passkeyAnswer `json:"credential" doc:"The browser's answer, as its toJSON returns it"`
+		Credential passkeyAnswer `json:"credential" doc:"The browser's response, as returned by its toJSON"`
 	}
 }
 
@@ -96,7 +96,7 @@ type beginPasskeyInput struct {
 type addPasskeyInput struct {
 	Body struct {
 		Name       string        `json:"name,omitempty" maxLength:"200" doc:"Defaults to the name of the device or program that holds it"`
-		Credential passkeyAnswer `json:"credential" doc:"The browser's answer, as its toJSON returns it"`
+		Credential passkeyAnswer `json:"credential" doc:"The browser's response, as returned by its toJSON"`
 	}
 }
 

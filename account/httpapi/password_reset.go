@@ -59,7 +59,7 @@ func (h *handlers) registerPasswordReset(api huma.API) {
 	huma.Register(api, request, h.requestReset)
 
 	check := operation("check-password-link", http.MethodPost, "/auth/password-reset/check", "People",
-		"Read a link of an invitation or a password reset, without using it",
+		"Check the link of an invitation or a password reset, without using it",
 		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	check.Middlewares = huma.Middlewares{h.noteClient}
 	huma.Register(api, check, h.checkLink)

@@ -24,7 +24,7 @@ type secondFactorOutput struct{ Body SecondFactorBody }
 
 // EnrollmentBody is a new secret for an authenticator app.
 type EnrollmentBody struct {
-	Secret string `json:"secret" doc:"For typing, in base32"`
+	Secret string `json:"secret" doc:"Secret to type into the app, in base32"`
 	URI    string `json:"uri" doc:"otpauth address, which apps read as a QR code" example:"otpauth://totp/Punctual:ada@example.org?..."`
 }
 
@@ -49,7 +49,7 @@ type bothInput struct {
 type recoveryCodesOutput struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
-		RecoveryCodes []string `json:"recovery_codes" nullable:"false" doc:"Each replaces a code once; shown only here"`
+		RecoveryCodes []string `json:"recovery_codes" nullable:"false" doc:"Recovery codes, each usable once instead of a code; returned only once"`
 	}
 }
 

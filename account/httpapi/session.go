@@ -22,8 +22,8 @@ type CurrentSessionBody struct {
 
 // ProviderBody is an identity provider, such as the company's.
 type ProviderBody struct {
-	Name string `json:"name" doc:"Text for its button"`
-	Path string `json:"path" doc:"Where a browser goes to sign in; ?return=PATH says what to show afterwards" example:"/auth/corp"`
+	Name string `json:"name" doc:"Text of its button"`
+	Path string `json:"path" doc:"Address where a browser signs in; ?return=PATH is the page to open afterward" example:"/auth/corp"`
 }
 
 type currentSessionOutput struct {

@@ -6,10 +6,10 @@ import (
 	"punctual/account"
 )
 
-// describe answers what the server can do (RFC 7643, sections 5 to 7).
+// describe returns what the server supports (RFC 7643, sections 5 to 7).
 func (s *Server) describe(r *http.Request, kind, id string) (int, any, error) {
 	if r.Method != http.MethodGet {
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	if kind == "ServiceProviderConfig" {
 		if id != "" {

@@ -8,7 +8,7 @@ import (
 	filter "github.com/scim2/filter-parser/v2"
 )
 
-// maxFilter is the longest filter or path that is read, in bytes.
+// maxFilter limits the length of a filter or path, in bytes.
 const maxFilter = 1000
 
 // condition is one comparison of a filter: the attribute, in lower case and without a schema, equals the value.
@@ -17,9 +17,9 @@ type condition struct {
 	Value     any    // a text or a boolean
 }
 
-// parseFilter reads a filter that clients use to find a resource: comparisons with eq, joined by and. Of
-// a value path, such as emails[type eq "work" and value eq "a@example.org"], the type is dropped: there
-// is one address. It returns an [*Error] for any other filter.
+// parseFilter parses the filters that clients use to find a resource: comparisons with eq, joined by and.
+// In a value path, such as emails[type eq "work" and value eq "a@example.org"], it ignores the type, because
+// a user has one address. It returns an [*Error] for any other filter.
 func parseFilter(text string) ([]condition, error) {
 	if len(text) > maxFilter {
 		return nil, refuse(invalidFilter, "filter: must be at most %d bytes", maxFilter)
@@ -68,11 +68,11 @@ func conditionsOf(e filter.Expression, within string) ([]condition, error) {
 		case string: // as it was written, with escapes of JSON
 			var unescaped string
 			if err := json.Unmarshal([]byte(`"`+v+`"`), &unescaped); err != nil {
-				return nil, refuse(invalidFilter, "filter: %s must be compared with a text of JSON", e.AttributePath.AttributeName)
+				return nil, refuse(invalidFilter, "filter: %s must be compared with a JSON string", e.AttributePath.AttributeName)
 			}
 			value = unescaped
 		default:
-			return nil, refuse(invalidFilter, "filter: %s must be compared with a text or a boolean", e.AttributePath.AttributeName)
+			return nil, refuse(invalidFilter, "filter: %s must be compared with a string or a boolean", e.AttributePath.AttributeName)
 		}
 		return []condition{{within + nameOf(e.AttributePath), value}}, nil
 	}
@@ -88,16 +88,16 @@ func nameOf(p filter.AttributePath) string {
 	return name
 }
 
-// text returns a value of a filter as a text, without a NUL, which no database stores.
+// text returns a value of a filter as a string, without NUL, which Postgres cannot store.
 func (c condition) text() (string, error) {
 	s, ok := c.Value.(string)
 	if !ok || strings.ContainsRune(s, 0) || strings.ToValidUTF8(s, "") != s {
-		return "", refuse(invalidFilter, "filter: %s must be compared with a text", c.Attribute)
+		return "", refuse(invalidFilter, "filter: %s must be compared with a string", c.Attribute)
 	}
 	return s, nil
 }
 
-// boolean returns a value of a filter as a boolean, which some clients write as a text.
+// boolean returns a value of a filter as a boolean, which some clients send as a string.
 func (c condition) boolean() (bool, error) {
 	if b, ok := asBool(c.Value); ok {
 		return b, nil

@@ -44,7 +44,7 @@ func idsOf(members []member) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// resourceOfGroup is a group as clients read it. Without members, they are left out: a list shows none.
+// resourceOfGroup returns a group as clients see it. Lists leave out members.
 func resourceOfGroup(base string, g *account.Group, members []int64) map[string]any {
 	r := map[string]any{
 		"schemas": []any{groupSchema}, "id": strconv.FormatInt(g.ID, 10), "displayName": g.Name,
@@ -63,7 +63,7 @@ func resourceOfGroup(base string, g *account.Group, members []int64) map[string]
 	return r
 }
 
-// groupChange is what a change means for a group.
+// groupChange is the effect of a request on a group.
 type groupChange struct {
 	Name, ExternalID *string
 	Members          map[int64]bool // by user: whether they join; others leave
@@ -96,7 +96,7 @@ func (c *groupChange) members() (add, remove []int64) {
 	return add, remove
 }
 
-// readGroupChange reads a change of a group. Members are not read from the database: there may be many.
+// readGroupChange parses a change of a group. It does not load members, because there may be many.
 func readGroupChange(request []byte) (*groupChange, error) {
 	var change patchRequest
 	if err := decode(request, &change); err != nil {
@@ -149,7 +149,7 @@ func (c *groupChange) text(o *operation, field **string, name string) error {
 	var value string
 	if o.Op != "remove" {
 		if err := json.Unmarshal(o.Value, &value); err != nil {
-			return refuse(invalidValue, "%s: must be a text", name)
+			return refuse(invalidValue, "%s: must be a string", name)
 		}
 	}
 	*field = &value
@@ -199,7 +199,7 @@ func (c *groupChange) operationOnMembers(o *operation, of filter.Expression) err
 	return nil
 }
 
-// difference returns which members to add and to remove, so that those of before become exactly these.
+// difference returns the members to add and to remove to turn before into the requested members.
 func difference(before, wanted []int64) (add, remove []int64) {
 	have, want := map[int64]bool{}, map[int64]bool{}
 	for _, id := range before {

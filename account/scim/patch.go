@@ -10,7 +10,7 @@ import (
 	filter "github.com/scim2/filter-parser/v2"
 )
 
-// maxOperations limits the operations of one change.
+// maxOperations limits the operations of one PATCH.
 const maxOperations = 1000
 
 // operation is one of a change (RFC 7644, section 3.5.2).
@@ -58,8 +58,8 @@ func (o *operation) path() (filter.Path, error) {
 	return p, nil
 }
 
-// apply changes a resource, which is read as JSON, by one operation. It knows no attributes: what the
-// resource does not have is added, and ignored when the resource is read again.
+// apply applies one operation to a resource in JSON. It does not know the attributes: unknown ones are
+// added, and ignored when the resource is parsed again.
 func (o *operation) apply(resource map[string]any) error {
 	var value any
 	if len(o.Value) > 0 {
@@ -81,8 +81,8 @@ func (o *operation) apply(resource map[string]any) error {
 	return set(resource, o.Op, name, sub, value)
 }
 
-// applyAll changes the attributes that a value without a path names. Names may have a path themselves,
-// as Entra ID and Okta send them: {"name.givenName": "Ada"}.
+// applyAll applies an operation without a path to each attribute in its value. Entra ID and Okta also send
+// paths as names: {"name.givenName": "Ada"}.
 func applyAll(resource map[string]any, op string, value any) error {
 	attributes, ok := value.(map[string]any)
 	if !ok {
@@ -105,7 +105,7 @@ func applyAll(resource map[string]any, op string, value any) error {
 	return nil
 }
 
-// key returns the name by which an object has an attribute, ignoring case; else name itself.
+// key returns the spelling of an attribute's name in an object, ignoring case, or name if there is none.
 func key(object map[string]any, name string) string {
 	if _, ok := object[name]; ok {
 		return name
@@ -164,8 +164,8 @@ func set(object map[string]any, op, name, sub string, value any) error {
 	return nil
 }
 
-// applyToValues changes the values of an attribute that a filter selects. Without one, add and replace
-// make one that the filter would select, as Entra ID expects.
+// applyToValues changes the values of an attribute that a filter selects. If there is none, add and replace
+// create one that the filter would select, as Entra ID expects.
 func (o *operation) applyToValues(resource map[string]any, p filter.Path, value any) error {
 	conditions, err := conditionsOfValue(p.ValueExpression)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // Root is the path below which the server answers.
 const Root = "/scim/v2/"
 
-// MaxBody is the largest body that is read, in bytes: a group with some ten thousand members.
+// MaxBody limits the body of a request, in bytes: enough for a group with ten thousand members.
 const MaxBody = 4 << 20
 
 // Pages of lists.
@@ -26,19 +26,19 @@ const (
 	maxPage     = 500
 )
 
-// Methods are those of requests below [Root].
+// Methods are the HTTP methods below [Root].
 var Methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// Server answers requests of directories of people. The caller has checked their rights.
+// Server serves requests of directories. The caller has checked their rights.
 type Server struct {
 	Accounts *account.Service
 	Base     string // address of [Root], with a slash at the end
-	// Leave takes leave of a user whom the directory deletes, who is disabled afterwards.
+	// Leave starts the departure of a user whom the directory deletes. It disables the user.
 	Leave func(ctx context.Context, userID int64) error
 	Log   *slog.Logger
 }
 
-// Refuse answers a request with an error in the form of SCIM.
+// Refuse writes an error in the format of SCIM.
 func Refuse(w http.ResponseWriter, status int, detail string) {
 	write(w, &Error{Status: status, Detail: detail})
 }
@@ -105,7 +105,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) (status int, body
 		case http.MethodPost:
 			return s.create(r.Context(), kind, content)
 		}
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Server) user(r *http.Request, id int64, content []byte) (int, any, erro
 		}
 		return http.StatusNoContent, nil, s.Accounts.RemoveProvisioned(ctx, id)
 	default:
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	groups, err := s.Accounts.ProvisionedGroupsOf(ctx, id)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Server) group(r *http.Request, id int64, content []byte) (int, any, err
 	case http.MethodDelete:
 		return http.StatusNoContent, nil, s.Accounts.DeleteProvisionedGroup(ctx, id)
 	default:
-		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not know this method."}
+		return 0, nil, &Error{Status: http.StatusMethodNotAllowed, Detail: "The resource does not support this method."}
 	}
 	if change != nil {
 		if err := s.changeGroup(ctx, id, change); err != nil {

@@ -17,7 +17,7 @@ const (
 	groupSchema = "urn:ietf:params:scim:schemas:core:2.0:Group"
 )
 
-// userResource is what is read of a user. Attributes that are not here are ignored.
+// userResource holds the attributes of a user that are read. Others are ignored.
 type userResource struct {
 	UserName    string        `json:"userName"`
 	ExternalID  string        `json:"externalId"`
@@ -43,7 +43,7 @@ type valueOfUser struct {
 	Primary flag   `json:"primary"`
 }
 
-// flag is a boolean, which Entra ID writes as a text.
+// flag is a boolean, which Entra ID sends as a string.
 type flag bool
 
 func (f *flag) UnmarshalJSON(b []byte) error {
@@ -59,7 +59,7 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// readUser reads a user as a client writes one.
+// readUser parses a user.
 func readUser(b []byte) (account.Provisioned, error) {
 	var r userResource
 	if err := decode(b, &r); err != nil {
@@ -95,8 +95,8 @@ func (r *userResource) provisioned() (account.Provisioned, error) {
 	return p, nil
 }
 
-// address returns the primary value of several, or one for work or a mobile, or any. Of two alike, the
-// last was added last.
+// address returns the primary value, otherwise one for work or mobile, otherwise any. If several qualify,
+// it returns the last one, because clients append.
 func address(values []valueOfUser) string {
 	best, rank := "", -1
 	for _, v := range values {
@@ -118,7 +118,7 @@ func address(values []valueOfUser) string {
 	return best
 }
 
-// resourceOfUser is a user as clients read it.
+// resourceOfUser returns a user as clients see it.
 func resourceOfUser(base string, p *account.Provisioned, groups []*account.Group) map[string]any {
 	name := map[string]any{"formatted": p.Name}
 	if p.GivenName != "" {
@@ -158,8 +158,8 @@ func meta(base, kind string, id int64, created, modified time.Time) map[string]a
 
 func location(base, kind string, id int64) string { return fmt.Sprintf("%s%ss/%d", base, kind, id) }
 
-// patchUser applies a change to a user. What the change does not mention stays, but a display name that
-// was made of the parts of the name follows them.
+// patchUser applies a change to a user. Other attributes stay, except that a display name derived from the
+// parts of the name follows them.
 func patchUser(p *account.Provisioned, request []byte) (account.Provisioned, error) {
 	var change patchRequest
 	if err := decode(request, &change); err != nil {
@@ -191,7 +191,7 @@ func patchUser(p *account.Provisioned, request []byte) (account.Provisioned, err
 	return changed, err
 }
 
-// decode reads a body. Names of attributes ignore case, as encoding/json does.
+// decode parses a body. Names of attributes are not case-sensitive, as in encoding/json.
 func decode(b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {
 		if e := errorOf(err); e != nil {
@@ -202,7 +202,7 @@ func decode(b []byte, into any) error {
 	return nil
 }
 
-// queryOfUsers translates a filter.
+// queryOfUsers converts a filter to a query.
 func queryOfUsers(text string) (q account.ProvisionedQuery, none bool, err error) {
 	if text == "" {
 		return q, false, nil
@@ -245,7 +245,7 @@ func queryOfUsers(text string) (q account.ProvisionedQuery, none bool, err error
 	return q, none, nil
 }
 
-// selected keeps the attributes of a resource that the query asks for (RFC 7644, section 3.9).
+// selected returns the requested attributes of a resource (RFC 7644, section 3.9).
 func selected(r map[string]any, attributes, excluded string) map[string]any {
 	list := func(text string) (names []string) {
 		for name := range strings.SplitSeq(text, ",") {

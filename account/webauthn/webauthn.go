@@ -1,4 +1,4 @@
-// Package webauthn checks what browsers do with passkeys (Web Authentication, level 3). Every passkey is
+// Package webauthn registers and verifies passkeys (Web Authentication, level 3). Every passkey is
 // discoverable and verifies its user, so that it can replace both password and code.
 package webauthn
 
@@ -30,7 +30,7 @@ func New(origin *url.URL, domain string) (*Ceremonies, error) {
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
 		},
-		// Password managers send outputs of extensions that nobody asked for.
+		// Password managers send outputs of extensions that were not requested.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func sessionOf(begun account.Ceremony) (s webauthn.SessionData, err error) {
 	return s, nil
 }
 
-// detailed returns what the library found, which its message leaves out.
+// detailed adds the details of the library's error, which its message leaves out.
 func detailed(err error) error {
 	if e, ok := errors.AsType[*protocol.Error](err); ok && e.DevInfo != "" {
 		return fmt.Errorf("%s: %s", e.Details, e.DevInfo)
@@ -169,7 +169,7 @@ func detailed(err error) error {
 	return err
 }
 
-// person is a user as the library wants to know one.
+// person implements the library's interface for users.
 type person struct {
 	handle      []byte
 	email, name string

@@ -19,7 +19,7 @@ func (c *cli) authCommand() *cobra.Command {
 func (c *cli) authTestCommand() *cobra.Command {
 	var email string
 	cmd := &cobra.Command{
-		Use: "test [PROVIDER...]", Short: "Contact the identity providers and directories of auth.oidc and auth.ldap, and say what to register with them",
+		Use: "test [PROVIDER...]", Short: "Contact the identity providers and directories of auth.oidc and auth.ldap, and print what to register with them",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			settings, err := c.load()
 			if err != nil {
@@ -42,7 +42,7 @@ func (c *cli) authTestCommand() *cobra.Command {
 					fmt.Fprintf(c.stdout, "  failed        %v\n", p.Err)
 					continue
 				}
-				fmt.Fprintln(c.stdout, "  reached       it is this issuer; whether it accepts the client shows when somebody signs in")
+				fmt.Fprintln(c.stdout, "  reached       the issuer matches; sign in to check whether it accepts the client")
 			}
 			for _, d := range app.CheckDirectories(cmd.Context(), settings, email, ids...) {
 				if d.Err != nil {
@@ -66,7 +66,7 @@ func (c *cli) printDirectory(d app.CheckedDirectory, email string) {
 		fmt.Fprintf(c.stdout, "  failed        %v\n", d.Err)
 		return
 	}
-	fmt.Fprintln(c.stdout, "  reached       the base can be searched; whether passwords are accepted shows when somebody signs in")
+	fmt.Fprintln(c.stdout, "  reached       the base can be searched; sign in to check whether it accepts passwords")
 	switch p := d.Person; {
 	case p != nil:
 		fmt.Fprintf(c.stdout, "  person        %s\n  ID            %s\n  address       %s\n  name          %s\n", p.DN, p.Identity.Subject, p.Identity.Email, p.Identity.Name)
@@ -75,7 +75,7 @@ func (c *cli) printDirectory(d app.CheckedDirectory, email string) {
 		}
 		fmt.Fprintf(c.stdout, "  role          %s\n", cmp.Or(string(p.Identity.Role), "not decided by the directory"))
 		if !p.Identity.Join {
-			fmt.Fprintln(c.stdout, "  note          the address is in none of the domains, so nobody is found or created by it")
+			fmt.Fprintln(c.stdout, "  note          the address is in none of the configured domains, so it matches no user and creates none")
 		}
 	case email != "":
 		fmt.Fprintf(c.stdout, "  person        nobody has the address %s, or several people\n", email)

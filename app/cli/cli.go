@@ -109,7 +109,7 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())}
 			}
-			return usageError{fmt.Errorf("%s wants a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())}
+			return usageError{fmt.Errorf("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())}
 		},
 	}
 	cmd.AddCommand(subs...)

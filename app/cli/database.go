@@ -76,7 +76,7 @@ func (c *cli) copyDatabase(ctx context.Context, from, to string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stdout, "Copied %d rows of %d tables; both sides are equal. Set database.url to the target, and start punctual.\n", rows, len(tables))
+	fmt.Fprintf(c.stdout, "Copied %d rows of %d tables; both sides match. Set database.url to the target, and start punctual.\n", rows, len(tables))
 	return nil
 }
 

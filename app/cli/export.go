@@ -49,7 +49,7 @@ func (c *cli) exportICSCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.room, "room", "", "name or ID of a room")
-	f.StringVar(&flags.user, "user", "", "email address of a person: what they organize and are invited to")
+	f.StringVar(&flags.user, "user", "", "email address of a person; exports what they organize or are invited to")
 	f.BoolVar(&flags.all, "all", false, "all rooms")
 	f.StringVar(&flags.from, "from", "", "date such as 2027-01-01; default: the first meeting")
 	f.StringVar(&flags.to, "to", "", "date such as 2028-01-01, exclusive; default: the last meeting")

@@ -41,7 +41,7 @@ and imported again; without one, room, start and organizer identify it. See docs
 			case invite && !people:
 				return usageError{errors.New("--invite needs --people")}
 			case people && bookings:
-				return usageError{errors.New("--people and --bookings exclude each other")}
+				return usageError{errors.New("--people and --bookings cannot be combined")}
 			case bookings:
 				return c.importBookings(cmd.Context(), args[0], flags)
 			}
@@ -62,11 +62,11 @@ and imported again; without one, room, start and organizer identify it. See docs
 	f.BoolVar(&people, "people", false, "the file lists people instead of rooms")
 	f.BoolVar(&invite, "invite", false, "email new people a link to choose a password")
 	f.BoolVar(&bookings, "bookings", false, "the file lists bookings instead of rooms")
-	f.StringVar(&flags.onConflict, "on-conflict", string(moving.Skip), "of bookings, if a room is taken: skip (only report it), keep (as a rejected meeting), other_room, or fail (import nothing)")
+	f.StringVar(&flags.onConflict, "on-conflict", string(moving.Skip), "for bookings, if a room is taken: skip (only report it), keep (as a rejected meeting), other_room, or fail (import nothing)")
 	f.StringVar(&flags.from, "from", "", "date such as 2027-01-01; bookings that end before are left out")
 	f.StringVar(&flags.report, "report", "", "file for the whole report of bookings: .html or .json")
 	f.BoolVar(&flags.json, "json", false, "print the report of bookings as JSON")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "only say what would be added")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "only report what would be added")
 	return cmd
 }
 

@@ -122,7 +122,7 @@ func (c *cli) importMRBSCommand() *cobra.Command {
 	f.StringVar(&o.Timezone, "timezone", "", "IANA zone of areas that name none: the $timezone of MRBS's config.inc.php")
 	f.StringArrayVar(&types, "type", nil, "name of a type by its letter, such as I=Internal; may be repeated")
 	f.StringArrayVar(&periods, "periods", nil, "clock times of the periods of an area, such as 'School=08:00-08:45,08:50-09:35'; may be repeated")
-	f.BoolVar(&o.JoinRooms, "join-rooms", false, "join bookings of one person with equal title and time to one meeting with several rooms")
+	f.BoolVar(&o.JoinRooms, "join-rooms", false, "merge bookings of one person with the same title and time into one meeting with several rooms")
 	return cmd
 }
 

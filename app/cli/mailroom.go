@@ -24,8 +24,8 @@ func (c *cli) mailroomCommand() *cobra.Command {
 func (c *cli) mailroomTestCommand() *cobra.Command {
 	var recipient string
 	cmd := &cobra.Command{
-		Use: "test FILE.eml", Short: "Show the verdict on a mail, and what the room would answer", Args: cobra.ExactArgs(1),
-		Long: "Show the verdict on a mail, and what the room would answer. Nothing is stored, booked or sent. - reads standard input.",
+		Use: "test FILE.eml", Short: "Show the verdict on a mail, and how the room would respond", Args: cobra.ExactArgs(1),
+		Long: "Show the verdict on a mail, and how the room would respond. Nothing is stored, booked or sent. - reads standard input.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			raw, err := c.readFile(args[0])
 			if err != nil {

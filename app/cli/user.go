@@ -84,7 +84,7 @@ func (c *cli) userAddCommand() *cobra.Command {
 func (c *cli) userInviteCommand() *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
-		Use: "invite EMAIL...", Short: "Email people a link to choose a password; adds those who are no users yet", Args: cobra.MinimumNArgs(1),
+		Use: "invite EMAIL...", Short: "Email people a link to choose a password; adds people without an account", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, emails []string) error {
 			if !slices.Contains(account.Roles, account.Role(role)) {
 				return usageError{fmt.Errorf("--role is %q; it must be member, manager or admin", role)}
@@ -156,7 +156,7 @@ func (c *cli) listUsers(ctx context.Context, a *app.Application) error {
 
 func (c *cli) userUnlinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "unlink EMAIL", Short: "Forget with which accounts of identity providers a user signs in, and end their sessions", Args: cobra.ExactArgs(1),
+		Use: "unlink EMAIL", Short: "Unlink a user's accounts at identity providers, and end their sessions", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApplication(cmd.Context(), func(a *app.Application) error {
 				u, err := a.Accounts().UserByEmail(cmd.Context(), args[0])
@@ -246,7 +246,7 @@ func (c *cli) userEraseCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "erase without a way back")
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the erasure, which cannot be undone")
 	return cmd
 }
 

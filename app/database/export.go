@@ -265,7 +265,7 @@ func (i *importing) one(ctx context.Context, line exportLine) (last bool, err er
 	}
 	t := i.tables[line.Table]
 	if t == nil {
-		return false, fmt.Errorf("table %q is none of an export", line.Table)
+		return false, fmt.Errorf("table %q is not part of an export", line.Table)
 	}
 	if i.of != t || len(i.pending) >= 200*len(t.columns) || len(i.pending) > 10_000 {
 		if err := i.flush(ctx); err != nil {

@@ -24,9 +24,9 @@ type recovery struct {
 	rebuild map[string]Rebuild // by schema
 }
 
-// Rebuild returns the body of a response that no GET returns. location is the path of what the
-// request created, and get reads a path of the API as the caller.
-type Rebuild func(get func(path string, into any) error, location string) (any, error)
+// Rebuild returns the body of a response that no GET returns. path is that of what the request
+// created or changed, since an instant, and get reads a path of the API as the caller.
+type Rebuild func(get func(path string, into any) error, path string, since time.Time) (any, error)
 
 // Recover sets how lost responses are recovered: by reading with h what an operation of api changed,
 // if a GET returns the same schema, or else by the function for the schema in rebuild. Call it
@@ -38,7 +38,7 @@ func (m *Middleware) Recover(api *huma.OpenAPI, h http.Handler, rebuild map[stri
 // lost describes the response to recover.
 type lost struct {
 	status   int    // 0: it cannot be recovered
-	path     string // to read for the body; empty: it has none
+	path     string // of what was created or changed; empty: the response has no body
 	location string // of what was created
 	rebuild  Rebuild
 }
@@ -68,26 +68,34 @@ func (r *recovery) lost(op *huma.Operation, path, subject string) (l lost) {
 		}
 		if schema, ok := r.read(collection + "/{id}"); ok {
 			l.location = base + "/" + url.PathEscape(id)
-			if l.status = success[schema]; l.status != 0 {
-				l.path = l.location
+			if r.reads(&l, schema, l.location, success) {
 				return l
-			}
-			for schema, status := range success {
-				if f := r.rebuild[schema]; f != nil {
-					l.status, l.rebuild = status, f
-					return l
-				}
 			}
 		}
 	}
 	for resource, up := op.Path, 0; resource != ""; resource, up = above(resource, 1), up+1 {
-		if schema, ok := r.read(resource); ok && success[schema] != 0 {
-			l.status, l.path = success[schema], above(path, up)
+		if schema, ok := r.read(resource); ok && r.reads(&l, schema, above(path, up), success) {
 			return l
 		}
 	}
 	l.status = success[""]
 	return l
+}
+
+// reads reports whether one of the successes can be read at a path, where GET returns schema. If so
+// it completes l.
+func (r *recovery) reads(l *lost, schema, path string, success map[string]int) bool {
+	if status := success[schema]; status != 0 {
+		l.status, l.path = status, path
+		return true
+	}
+	for schema, status := range success {
+		if f := r.rebuild[schema]; f != nil {
+			l.status, l.path, l.rebuild = status, path, f
+			return true
+		}
+	}
+	return false
 }
 
 // read returns the schema that GET returns at a path of the API.
@@ -125,7 +133,7 @@ func above(path string, n int) string {
 // stored, so that later retries get the same.
 func (m *Middleware) recover(ctx huma.Context, c *gin.Context, s seal, req request, known answer) {
 	l := m.lost(ctx.Operation(), c.Request.URL.Path, known.Subject)
-	found := m.current(c, l)
+	found := m.current(c, l, known.Since)
 	if found.status == http.StatusTooManyRequests || found.status >= http.StatusInternalServerError {
 		p := problem.New(http.StatusServiceUnavailable, "unavailable", "The result of the first request cannot be read now")
 		p.RetryAfter = time.Second
@@ -141,7 +149,7 @@ func (m *Middleware) recover(ctx huma.Context, c *gin.Context, s seal, req reque
 		problem.Write(c, p)
 		return
 	}
-	if l.location != "" && (l.path == l.location || l.rebuild != nil) {
+	if l.location != "" && l.path == l.location {
 		found.headers.Set("Location", l.location)
 	}
 	body, err := s.close(found.body)
@@ -165,7 +173,7 @@ func (m *Middleware) recover(ctx huma.Context, c *gin.Context, s seal, req reque
 }
 
 // current reads the answer that l describes. Its status is that of l, unless reading failed.
-func (m *Middleware) current(c *gin.Context, l lost) (found found) {
+func (m *Middleware) current(c *gin.Context, l lost, since time.Time) (found found) {
 	found.headers = http.Header{}
 	switch {
 	case l.status == 0:
@@ -176,12 +184,12 @@ func (m *Middleware) current(c *gin.Context, l lost) (found found) {
 				found.status = r.status
 				return fmt.Errorf("GET %s: %d", path, r.status)
 			}
-			if path == l.location {
+			if path == l.path {
 				found.headers = r.headers
 			}
 			return json.Unmarshal(r.body, into)
 		}
-		body, err := l.rebuild(get, l.location)
+		body, err := l.rebuild(get, l.path, since)
 		if err == nil {
 			found.body, err = json.Marshal(body)
 		}

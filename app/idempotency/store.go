@@ -37,8 +37,9 @@ type answer struct {
 	Headers  http.Header
 	Body     []byte // sealed
 
-	Lost    bool   // the request saved changes, but its process died before it stored the response
-	Subject string // what it created, such as "room 12"; with Lost
+	Lost    bool      // the request saved changes, but its process died before it stored the response
+	Subject string    // what it created, such as "room 12"; with Lost
+	Since   time.Time // when the request began
 }
 
 type row struct {
@@ -97,7 +98,7 @@ func (s store) find(ctx context.Context, req request, now time.Time) (known answ
 	}
 	known = answer{
 		BodyHash: row.BodyHash, Status: row.Status, Body: row.Body,
-		Lost: row.Status == 0 && row.Saved && !row.LeaseUntil.After(now), Subject: row.Subject,
+		Lost: row.Status == 0 && row.Saved && !row.LeaseUntil.After(now), Subject: row.Subject, Since: row.CreatedAt,
 	}
 	return known, true, json.Unmarshal([]byte(row.Headers), &known.Headers)
 }

@@ -30,13 +30,13 @@ func Register(api huma.API, s *Service) {
 	huma.Register(api, leave, h.leave)
 	erase := op("erase-user", http.MethodDelete, "/users/{id}", "Erase the data of a user who has left", http.StatusConflict)
 	erase.DefaultStatus = http.StatusAccepted
-	erase.Description = "Names, addresses and phone numbers are replaced by neutral texts everywhere. Meetings, histories and reports stay. " +
-		"Afterwards the address can be used for a new account. A job carries it out; `GET /erasures` shows how far it is. It cannot be undone."
+	erase.Description = "Names, addresses and phone numbers are replaced by placeholders everywhere. Meetings, histories and reports stay. " +
+		"Afterward, the address can be used for a new account. A job carries out the erasure; `GET /erasures` shows its progress. It cannot be undone."
 	huma.Register(api, erase, h.erase)
 	guest := op("erase-guest", http.MethodPost, "/erasures", "Erase the data of a person without an account", http.StatusUnprocessableEntity)
 	guest.DefaultStatus = http.StatusAccepted
 	huma.Register(api, guest, h.eraseGuest)
-	huma.Register(api, op("list-erasures", http.MethodGet, "/erasures", "List persons who were or are erased, the latest first", http.StatusUnprocessableEntity), h.erasures)
+	huma.Register(api, op("list-erasures", http.MethodGet, "/erasures", "List erasures, newest first", http.StatusUnprocessableEntity), h.erasures)
 	for _, path := range []string{"/me/data", "/users/{id}/data"} {
 		id := map[bool]string{true: "export-me", false: "export-user"}[path == "/me/data"]
 		export := op(id, http.MethodGet, path, "Export all data about a user", http.StatusTooManyRequests)
@@ -58,7 +58,7 @@ func Register(api huma.API, s *Service) {
 			return h.export(ctx, in.ID)
 		})
 	}
-	huma.Register(api, op("get-departure", http.MethodGet, "/users/{id}/leave", "Get how far the leave of a user is"), h.departure)
+	huma.Register(api, op("get-departure", http.MethodGet, "/users/{id}/leave", "Get the progress of a user's departure"), h.departure)
 }
 
 type handlers struct{ *Service }
@@ -83,12 +83,12 @@ func (choiceInput) Schema(huma.Registry) *huma.Schema {
 // DepartureBody is how a user leaves.
 type DepartureBody struct {
 	UserID     int64       `json:"user_id"`
-	State      string      `json:"state" enum:"none,preview,running,done,incomplete" doc:"none: the user has not left. incomplete: the job has ended, but meetings that should have changed are left"`
+	State      string      `json:"state" enum:"none,preview,running,done,incomplete" doc:"none: the user has not left. incomplete: the job has ended, but could not change all meetings"`
 	Meetings   *string     `json:"meetings" enum:"hand_over,cancel,keep"`
 	ToUserID   *int64      `json:"to_user_id"`
 	Reason     *string     `json:"reason"`
-	Total      int64       `json:"total" doc:"Coming meetings of the user at the beginning, dates of series included"`
-	Left       int64       `json:"left" doc:"Coming meetings of the user now. Once the job has ended, those from before that are left"`
+	Total      int64       `json:"total" doc:"Upcoming meetings of the user at the start of the job, including dates of series"`
+	Left       int64       `json:"left" doc:"Upcoming meetings that are left. Once the job has ended, those that could not be changed, unless meetings is keep"`
 	Duties     *DutiesBody `json:"duties" doc:"What the user still has to do; only with dry_run"`
 	CreatedAt  *time.Time  `json:"created_at"`
 	FinishedAt *time.Time  `json:"finished_at"`
@@ -96,8 +96,8 @@ type DepartureBody struct {
 
 // DutiesBody is what a user still has to do.
 type DutiesBody struct {
-	Meetings int64 `json:"meetings" doc:"Coming meetings that the user organizes, dates of series included"`
-	Series   int64 `json:"series" doc:"Series among them"`
+	Meetings int64 `json:"meetings" doc:"Upcoming meetings that the user organizes, including dates of series"`
+	Series   int64 `json:"series" doc:"Series among these meetings"`
 	Waits    int64 `json:"waits" doc:"Places on waiting lists, which end"`
 	Rooms    int64 `json:"rooms" doc:"Rooms for which the user approves"`
 	Requests int64 `json:"requests" doc:"Requests in these rooms that wait for a decision"`

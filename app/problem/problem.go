@@ -263,7 +263,7 @@ func conflictProblem(err error) *Problem {
 		return p
 	}
 	if errors.Is(err, meeting.ErrChangedSince) {
-		p := New(http.StatusConflict, "changed_since", "Something changed after the change")
+		p := New(http.StatusConflict, "changed_since", "Something else has changed since")
 		p.Detail = "Only the latest change of a meeting or a series can be undone."
 		return p
 	}

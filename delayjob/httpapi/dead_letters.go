@@ -141,7 +141,7 @@ type deadFilter struct {
 
 type requeued struct {
 	Body struct {
-		Requeued int `json:"requeued" doc:"Number of messages that are tried again"`
+		Requeued int `json:"requeued" doc:"Number of messages that are retried"`
 	}
 }
 

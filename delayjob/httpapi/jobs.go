@@ -73,7 +73,7 @@ type JobView struct {
 	Delayed   int         `json:"delayed" doc:"Messages within the loader's horizon that are not due yet"`
 	Ready     int         `json:"ready" doc:"Messages that are due and wait for a handler"`
 	Reserved  int         `json:"reserved" doc:"Messages being handled"`
-	Dead      int         `json:"dead" doc:"Messages that were given up"`
+	Dead      int         `json:"dead" doc:"Dead letters"`
 	OldestDue *time.Time  `json:"oldest_due,omitempty" doc:"When the earliest waiting message is due"`
 	Paused    bool        `json:"paused"`
 	PausedAt  *time.Time  `json:"paused_at,omitempty" doc:"When the job type was paused"`
@@ -250,7 +250,7 @@ type messageView struct {
 	Version    int64      `json:"version"`
 	State      string     `json:"state" enum:"delayed,ready,reserved"`
 	Due        time.Time  `json:"due"`
-	WaitsUntil *time.Time `json:"waits_until" nullable:"true" doc:"When the message is tried next; later than due after a failure"`
+	WaitsUntil *time.Time `json:"waits_until" nullable:"true" doc:"Time of the next attempt; later than due after a failure"`
 	LeaseUntil *time.Time `json:"lease_until" nullable:"true"`
 	Attempts   int        `json:"attempts"`
 	MeetingID  *int64     `json:"meeting_id" nullable:"true"`

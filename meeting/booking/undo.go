@@ -183,6 +183,13 @@ func (s *Service) restoreSeries(ctx context.Context, c *meeting.SeriesChange, pa
 	} else {
 		before := past.Before.Clone()
 		before.Version, before.Sequence, before.RoomNames = series.Version, series.Sequence, series.RoomNames
+		organizer, err := s.directory.People(ctx, []int64{before.Organizer.UserID}) // who may be another one again
+		if err != nil {
+			return err
+		}
+		if len(organizer) == 1 {
+			before.Organizer = organizer[0]
+		}
 		c.Series = before
 	}
 	c.Series.UpdatedAt = at

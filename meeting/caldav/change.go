@@ -17,8 +17,8 @@ import (
 	"punctual/meeting/series"
 )
 
-// change makes a meeting or series what the event says, and returns which it is then. shown is the event as
-// the program knew it: only what differs from it is changed. Somebody else's meeting can only be answered.
+// change applies an event to a meeting or series, and returns the resulting one. shown is the event as the
+// program knew it: only differences from it are applied. To someone else's meeting, a user can only respond.
 func (u *upload) change(target Member, shown string) (Member, error) {
 	before, err := itip.Read(strings.NewReader(shown), limits)
 	if err != nil || len(before.Objects) != 1 {
@@ -94,12 +94,12 @@ func (u *upload) stillBooks() (bool, error) {
 	return false, nil
 }
 
-// allDecline reports whether none of the rooms of the event can be booked.
+// allDecline reports whether all rooms of the event decline.
 func (u *upload) allDecline() bool {
 	return len(u.declined) > 0 && len(without(u.roomsOf(u.object.Head()), u.declined)) == 0
 }
 
-// release cancels what the event booked. The event stays with its user.
+// release cancels the meetings of the event. The event stays in the user's calendar.
 func (u *upload) release(target Member) error {
 	var err error
 	if target.SeriesID != 0 {
@@ -146,7 +146,7 @@ func (u *upload) repeat(m *meeting.Meeting, dates *itip.Dates, old *itip.Object)
 	return target, u.changeDates(target.SeriesID, nil)
 }
 
-// tolerating tries to book a series. As few of its dates may be taken as the settings say: these decline.
+// tolerating books a series if no more of its dates are taken than the settings allow. Those dates decline.
 func (u *upload) tolerating(f *series.Fields, dates *itip.Dates, try func() error) error {
 	f.OnConflict = meeting.FailOnConflict
 	err := try()
@@ -512,8 +512,8 @@ func (u *upload) changeDate(id int64, m *meeting.Meeting, before, o *itip.Event)
 
 var responses = map[string]meeting.Response{"ACCEPTED": meeting.Accepted, "DECLINED": meeting.Declined, "TENTATIVE": meeting.Tentative}
 
-// respond takes over the user's responses to a meeting of somebody else. Other changes stay in the
-// user's copy, but a different time is refused.
+// respond stores the user's responses to someone else's meeting. Other changes stay in the user's copy, but
+// a different time is refused.
 func (u *upload) respond(target Member, old *itip.Object, ms []*meeting.Meeting) error {
 	moved := func(a, b *itip.Event) bool {
 		return a != nil && b != nil && (!a.Start.In(time.UTC).Equal(b.Start.In(time.UTC)) || !a.End.In(time.UTC).Equal(b.End.In(time.UTC)))
@@ -562,8 +562,7 @@ func (u *upload) respond(target Member, old *itip.Object, ms []*meeting.Meeting)
 	return nil
 }
 
-// remove cancels a meeting of the user, declines one of somebody else, or forgets an event without a
-// meeting.
+// remove cancels the user's own meeting, declines someone else's, or deletes an event without a meeting.
 func (r *request) remove() error {
 	if r.place.kind != object || r.place.room {
 		return &davError{status: http.StatusForbidden, condition: "need-privileges"}

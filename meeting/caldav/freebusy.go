@@ -39,7 +39,7 @@ func (r *request) freeBusy(body *element) error {
 	return nil
 }
 
-// busyTime is when somebody or a room is busy.
+// busyTime is a time at which a person or a room is busy.
 type busyTime struct {
 	clock.Slot
 	kind string // FBTYPE

@@ -3,8 +3,10 @@ package caldav
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +14,13 @@ import (
 	"punctual/meeting/clock"
 )
 
-// maxAsked limits how many people and rooms one request asks about.
-const maxAsked = 100
+// maxAsked limits how many people and rooms one request asks about, and maxAskedSpan for how long. Each
+// askedAtOnce of them count as one search for people.
+const (
+	maxAsked     = 100
+	maxAskedSpan = 31 * 24 * time.Hour
+	askedAtOnce  = 20
+)
 
 // post answers when people and rooms are busy (RFC 6638, 5). Invitations need no message: they follow
 // from stored events.
@@ -42,14 +49,20 @@ func (r *request) post() error {
 			return precondition("valid-scheduling-message", name+": must be like 20270210T090000Z")
 		}
 	}
-	if !span.Start.Before(span.End) || span.Duration() > maxFreeBusy {
-		return precondition("valid-scheduling-message", "DTEND: must be after DTSTART and at most 366 days later")
+	if !span.Start.Before(span.End) || span.Duration() > maxAskedSpan {
+		return precondition("valid-scheduling-message", "DTEND: must be after DTSTART and at most 31 days later")
 	}
 	organizer, _ := part.first("ORGANIZER")
 	uid, _ := part.first("UID")
 	attendees := slices.DeleteFunc(slices.Clone(part.lines), func(l line) bool { return l.name != "ATTENDEE" })
 	if len(attendees) > maxAsked {
 		return precondition("max-attendees-per-instance", "")
+	}
+	for range slices.Chunk(attendees, askedAtOnce) {
+		if ok, after := r.LookUp(r.ctx(), r.by); !ok {
+			r.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+			return &davError{status: http.StatusTooManyRequests, detail: "too many searches for people"}
+		}
 	}
 	var b strings.Builder
 	b.WriteString("<c:schedule-response" + declarations + ">")

@@ -12,7 +12,7 @@ import (
 func dav(local string) xml.Name   { return xml.Name{Space: davNS, Local: local} }
 func cserv(local string) xml.Name { return xml.Name{Space: calendarServerNS, Local: local} }
 
-// node is a resource with what its properties need.
+// node is a resource with the data of its properties.
 type node struct {
 	place
 	room *meeting.Room
@@ -128,7 +128,7 @@ func (r *request) nodes(depth int) ([]*node, error) {
 	return nodes, nil
 }
 
-// response is what a multistatus says of a resource.
+// response is the part of a multistatus about a resource.
 func (r *request) response(n *node, ps []property, names bool) (string, error) {
 	var found, missing strings.Builder
 	if err := r.readChosen(n); err != nil {
@@ -375,7 +375,7 @@ func (r *request) calProperty(n *node, p property) (content string, ok bool) {
 	return "", false
 }
 
-// MaxBody limits the body of a request, in bytes.
+// MaxBody is the maximum size of a request body, in bytes.
 const MaxBody = 1 << 20
 
 // tokenPrefix makes a number a URI, as sync tokens must be.

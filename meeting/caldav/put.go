@@ -43,8 +43,8 @@ type upload struct {
 // limits of an event.
 var limits = itip.Limits{Size: MaxBody, Events: 400, Components: 2_000, Depth: 8, Line: 64 << 10, Properties: 2_000}
 
-// put stores an event: it books the rooms that the event invites, changes the meeting that it shows, or
-// keeps it as it is.
+// put stores an event. It books the invited rooms, changes the event's meeting, or stores the event as it
+// is.
 func (r *request) put() error {
 	if r.place.kind != object || r.place.room {
 		return &davError{status: http.StatusForbidden, condition: "need-privileges"}
@@ -106,6 +106,9 @@ func (u *upload) store() (created bool, err error) {
 	if u.edited {
 		stored.ICS = u.text.String()
 	}
+	if len(stored.ICS) > MaxBody { // with what the server added
+		return false, precondition("max-resource-size", "must not exceed "+strconv.Itoa(MaxBody)+" bytes with the answers of its rooms")
+	}
 	stored.Start, stored.End = u.span()
 	return existing == nil, u.Store.SaveObject(u.ctx(), stored)
 }
@@ -148,8 +151,8 @@ func scheduleTag(text string) string {
 	return etag(b.String())
 }
 
-// conditions returns the object that the request is for, and its present text; nil: there is none. It
-// checks the headers that the change depends on.
+// conditions returns the requested object and its current text, or nil if there is none. It checks the
+// conditional headers.
 func (r *request) conditions() (existing *Change, text string, err error) {
 	existing, err = r.object(r.place.name)
 	tag, schedule := "", ""
@@ -374,7 +377,7 @@ func laterBy(t time.Time, d time.Duration) time.Time {
 	return t.Add(d)
 }
 
-// refused returns what the program learns of a change that the rules refuse.
+// refused returns the response to a change that the rules refuse.
 func (u *upload) refused(err error) error {
 	if text, ok := refusal(err); ok {
 		return precondition("allowed-organizer-scheduling-object-change", text)
@@ -464,8 +467,8 @@ func (u *upload) dates(rooms []int64) (*itip.Dates, error) {
 	return d, nil
 }
 
-// book books the rooms of a new event. Those that cannot be booked decline; if none can, the event is
-// kept and books nothing.
+// book books the rooms of a new event. Rooms that cannot be booked decline. If all decline, the event is
+// stored and books nothing.
 func (u *upload) book() (Member, error) {
 	found, err := u.Store.Rooms(u.ctx(), u.rooms)
 	if err != nil {

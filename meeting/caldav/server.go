@@ -19,8 +19,17 @@ import (
 	"punctual/meeting/series"
 )
 
-// ErrChanged is returned for an object or a calendar that changed meanwhile.
+// ErrChanged is returned for an object or a calendar that has changed in the meantime.
 var ErrChanged = errors.New("changed meanwhile")
+
+// Limits of what a user stores.
+const (
+	MaxObjects = 10_000
+	MaxStored  = 50 << 20 // bytes of iCalendar
+)
+
+// ErrFull is returned for an object that exceeds [MaxObjects] or [MaxStored].
+var ErrFull = errors.New("the calendar is full: it keeps at most 10,000 events with 50 MB of text")
 
 // Settings of the server. They may change while it runs.
 type Settings struct {
@@ -32,10 +41,10 @@ type Settings struct {
 	TooMany func(taken, of int) bool
 }
 
-// Suggest returns rooms that fit and that by can book for a time within a span, best first.
+// Suggest returns suitable rooms that by can book for a time within a span, best first.
 type Suggest func(ctx context.Context, by meeting.Actor, need finding.Need, length time.Duration, span clock.Slot, limit int) ([]finding.Suggestion, error)
 
-// Server answers the requests of calendar programs. Safe for concurrent use.
+// Server serves the requests of calendar programs. Safe for concurrent use.
 type Server struct {
 	Store     Store
 	Meetings  *booking.Service
@@ -43,6 +52,7 @@ type Server struct {
 	Calendars Calendars
 	Busy      func(ctx context.Context, emails []string, span clock.Slot) (map[string][]clock.Slot, error) // by lower-case email, without strangers
 	Suggest   Suggest
+	LookUp    func(ctx context.Context, by meeting.Actor) (ok bool, retryAfter time.Duration) // charges by for a search for people
 	Settings  func() Settings
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -85,6 +95,18 @@ func (s *Server) capabilities() string {
 
 // Methods are those that the server knows.
 var Methods = []string{"OPTIONS", "GET", "HEAD", "PUT", "DELETE", "POST", "PROPFIND", "PROPPATCH", "REPORT", "MKCALENDAR", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "ACL"}
+
+// IsHeavy reports whether the cost of a request depends on much data: on all of a calendar, or on those of
+// others.
+func IsHeavy(r *http.Request) bool {
+	switch r.Method {
+	case "REPORT", http.MethodPut, http.MethodPost:
+		return true
+	case "PROPFIND":
+		return r.Header.Get("Depth") == "1"
+	}
+	return false
+}
 
 func (r *request) serve() error {
 	if r.Method == http.MethodOptions {
@@ -172,7 +194,7 @@ func precondition(local, detail string) error {
 	return &davError{status: http.StatusForbidden, condition: local, space: calNS, detail: detail}
 }
 
-// fail answers with an error. Of unexpected ones the program learns nothing.
+// fail writes an error. The program gets no details of unexpected errors.
 func (r *request) fail(err error) {
 	e, ok := errors.AsType[*davError](err)
 	tooLarge, large := errors.AsType[*http.MaxBytesError](err)
@@ -186,6 +208,8 @@ func (r *request) fail(err error) {
 		e = &davError{status: http.StatusForbidden, condition: "need-privileges"}
 	case errors.Is(err, ErrChanged):
 		e = &davError{status: http.StatusPreconditionFailed, detail: "changed meanwhile"}
+	case errors.Is(err, ErrFull):
+		e = &davError{status: http.StatusInsufficientStorage, condition: "quota-not-exceeded", detail: ErrFull.Error()}
 	default:
 		e = &davError{status: http.StatusInternalServerError}
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -355,19 +379,30 @@ func (r *request) text(o *Change) (string, error) {
 	return text, nil
 }
 
+// renderedAtOnce is how many events are rendered at once, and maxAnswer limits the bytes of all events of
+// an answer.
+const (
+	renderedAtOnce = 100
+	maxAnswer      = 16 << 20
+)
+
+// texts returns the iCalendar of objects by their key.
 func (r *request) texts(os []Change, shape func(*Entry)) (map[string]string, error) {
 	members := make([]Member, len(os))
 	for i, o := range os {
 		members[i] = memberOf(o.Object)
 	}
-	all := make(map[string]string, len(os))
-	for begin := 0; begin < len(members); begin += 500 {
-		texts, err := r.render(r.ctx(), r.collection(), members[begin:min(begin+500, len(members))], shape)
+	all, size := make(map[string]string, len(os)), 0
+	for begin := 0; begin < len(members); begin += renderedAtOnce {
+		texts, err := r.render(r.ctx(), r.collection(), members[begin:min(begin+renderedAtOnce, len(members))], shape)
 		if err != nil {
 			return nil, err
 		}
 		for k, t := range texts {
-			all[k] = t
+			if all[k], size = t, size+len(t); size > maxAnswer {
+				detail := fmt.Sprintf("at most %d MB of events at once: ask for a shorter time or for fewer events", maxAnswer>>20)
+				return nil, &davError{status: http.StatusForbidden, condition: "number-of-matches-within-limits", detail: detail}
+			}
 		}
 	}
 	return all, nil

@@ -81,9 +81,9 @@ type Store interface {
 	// State returns a text that changes whenever a member of the collection with an end after from
 	// does. It is much cheaper than Members.
 	State(ctx context.Context, c Collection, from time.Time) (string, error)
-	// Members returns what overlaps a span. A zero end is no bound; then events without a meeting are returned however
-	// old they are, because they are nowhere else. Canceled, rejected and released
-	// meetings are left out, and those that the user declined.
+	// Members returns what overlaps a span, except canceled, rejected and released meetings and those that
+	// the user declined. A zero end is no bound. Then events without a meeting are returned whatever their
+	// age, because they are stored nowhere else.
 	Members(ctx context.Context, c Collection, span clock.Slot) ([]Member, error)
 	Known(ctx context.Context, collection string) (Known, error)
 	// Changes returns what changed after a number, by number.
@@ -98,7 +98,8 @@ type Store interface {
 	// ObjectsByID returns objects with their ICS; unknown IDs are left out.
 	ObjectsByID(ctx context.Context, ids []int64) ([]*Stored, error)
 	// SaveObject creates an object without ID, or changes it if it still has its version. It returns
-	// [ErrChanged] otherwise, also if another object of the user has its name or UID.
+	// [ErrChanged] otherwise, also if another object of the user has its name or UID, and [ErrFull] if the user
+	// would store too much.
 	SaveObject(ctx context.Context, o *Stored) error
 	DeleteObject(ctx context.Context, o *Stored) error
 

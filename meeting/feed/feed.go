@@ -18,8 +18,11 @@ const (
 	step   = 40 * 24 * time.Hour // read at once
 )
 
-// maxMeetings limits the meetings of a feed, and maxBytes their texts. Variables for tests.
+// maxMeetings limits the meetings of a feed, and maxBytes their texts, where an attendee counts as
+// attendeeBytes. Variables for tests.
 var maxMeetings, maxBytes = 20_000, 16 << 20
+
+const attendeeBytes = 100
 
 // Meetings lists meetings, as [booking.Service.Meetings] does.
 type Meetings interface {
@@ -59,7 +62,7 @@ func (s *Service) Read(ctx context.Context, by meeting.Actor, roomID int64, titl
 			if m.Visibility == meeting.Private && !titles || roomID != 0 {
 				m = m.View(meeting.Actor{}, nil)
 			}
-			part, size = append(part, m), size+len(m.Title)+len(m.Description)
+			part, size = append(part, m), size+len(m.Title)+len(m.Description)+attendeeBytes*len(m.Attendees)
 		}
 		if len(ms) > 0 && (len(ms)+len(part) > maxMeetings || size > maxBytes) {
 			end = from

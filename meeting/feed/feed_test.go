@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,5 +64,17 @@ func TestRead_isCompleteUntilAnInstant(t *testing.T) {
 	}
 	if len(some) != want {
 		t.Errorf("%d meetings until %v, want %d", len(some), until, want)
+	}
+
+	// Many attendees count as well.
+	maxMeetings = most
+	bytes := maxBytes
+	t.Cleanup(func() { maxBytes = bytes })
+	maxBytes = 10 * 50 * attendeeBytes
+	for _, m := range b {
+		m.Attendees = slices.Repeat(m.Attendees, 50)
+	}
+	if some, until, err = s.Read(t.Context(), ann, 0, true); err != nil || len(some) == 0 || len(some) > 10 || !until.Before(now.Add(future)) {
+		t.Errorf("%d meetings with many attendees until %v, %v", len(some), until, err)
 	}
 }

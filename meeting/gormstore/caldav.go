@@ -71,8 +71,13 @@ func (davPropertyRow) TableName() string { return "dav_properties" }
 // Meetings of calendars. $1 is the user or room, $2 the user's email, $3 from when and $4 until when, null: no end.
 const (
 	davShown = "m.status IN ('pending', 'confirmed', 'in_progress', 'ended') AND m.ends_at > $3 AND ({postgres: $4::timestamptz}{sqlite: $4} IS NULL OR m.starts_at < $4)"
-	davMine  = `
-	SELECT m.id, m.series_id, m.version FROM meetings m WHERE m.organizer_id = $1 AND ` + davShown + `
+	// What invitations by mail booked for an event that the user's program keeps here and invites rooms to itself: a
+	// calendar has each UID once.
+	davTwice = `m.origin = 'mail' AND EXISTS (
+		SELECT 1 FROM calendar_objects o JOIN dav_objects d ON d.user_id = $1 AND d.uid = o.uid AND d.meeting_id IS NULL AND d.series_id IS NULL
+		WHERE o.meeting_id = m.id OR o.series_id = m.series_id)`
+	davMine = `
+	SELECT m.id, m.series_id, m.version FROM meetings m WHERE m.organizer_id = $1 AND ` + davShown + ` AND NOT (` + davTwice + `)
 	UNION ALL
 	SELECT m.id, m.series_id, m.version FROM attendees a JOIN meetings m ON m.id = a.meeting_id
 	WHERE lower(a.email) = lower($2) AND a.response <> 'declined' AND m.organizer_id <> $1 AND ` + davShown
@@ -294,7 +299,15 @@ func (s *Store) SaveObject(ctx context.Context, o *caldav.Stored) error {
 		if saved.Error == nil && saved.RowsAffected == 0 {
 			return caldav.ErrChanged
 		}
-		return saved.Error
+		if saved.Error != nil {
+			return saved.Error
+		}
+		var kept struct{ Objects, Bytes int64 }
+		err := tx.Model(&davObjectRow{}).Select("count(*) AS objects, sum(octet_length(ics)) AS bytes").Where("user_id = ?", o.UserID).Take(&kept).Error
+		if err == nil && (kept.Objects > caldav.MaxObjects || kept.Bytes > caldav.MaxStored) {
+			err = caldav.ErrFull
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save event %q: %w", o.Name, err)

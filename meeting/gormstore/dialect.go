@@ -24,6 +24,7 @@ type statement [2]string
 //	{by m.id: $1 id}                    to a join of {rows $1: id ...}: an index of m finds the rows, however few or many they are
 //	{array}(x ORDER BY y)               a JSON array of the rows' x
 //	{list x}                            the rows' x as a text, separated by commas: an [idList]
+//	{micros x}                          an instant in microseconds since 1970
 //	{object}('k', v)                    a JSON object
 //	{json}(x)                           JSON as a part of other JSON
 //	{fold}(x)                           text to be compared in either case
@@ -39,11 +40,12 @@ func write(text string) statement {
 }
 
 var (
-	tables = regexp.MustCompile(`\{rows (\$\d+): ([^}]*)\}`)
-	byKey  = regexp.MustCompile(`\{by ([a-z_.]+): (\$\d+) ([a-z_]+)\}`)
-	lists  = regexp.MustCompile(`\{list ([a-z_.]+)\}`)
-	only   = regexp.MustCompile(`\{(postgres|sqlite): ([^}]*)\}`)
-	words  = [...]*strings.Replacer{
+	tables   = regexp.MustCompile(`\{rows (\$\d+): ([^}]*)\}`)
+	byKey    = regexp.MustCompile(`\{by ([a-z_.]+): (\$\d+) ([a-z_]+)\}`)
+	lists    = regexp.MustCompile(`\{list ([a-z_.]+)\}`)
+	instants = regexp.MustCompile(`\{micros ([a-z_.]+)\}`)
+	only     = regexp.MustCompile(`\{(postgres|sqlite): ([^}]*)\}`)
+	words    = [...]*strings.Replacer{
 		postgres: strings.NewReplacer("{array}", "json_agg", "{object}", "json_build_object", "{json}", "", "{fold}", "lower",
 			"{greatest}", "greatest", "{least}", "least", "{seconds}(", "date_part('epoch', "),
 		sqlite: strings.NewReplacer("{array}", "json_group_array", "{object}", "json_object", "{json}", "json", "{fold}", "fold",
@@ -63,6 +65,7 @@ func (d dialect) translate(text string) string {
 		sqlite:   "",
 	}[d])
 	text = lists.ReplaceAllString(text, [...]string{postgres: "string_agg(CAST($1 AS text), ',')", sqlite: "group_concat($1)"}[d])
+	text = instants.ReplaceAllString(text, [...]string{postgres: "CAST(extract(epoch FROM $1) * 1000000 AS bigint)", sqlite: "$1"}[d])
 	text = words[d].Replace(text)
 	return only.ReplaceAllStringFunc(text, func(s string) string {
 		if m := only.FindStringSubmatch(s); m[1] == names[d] {

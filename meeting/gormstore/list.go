@@ -63,7 +63,13 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 	}
 	read := func(among []int64) error {
 		text, args := s.listMeetings(q, among, after, scanned, limit(p)+1)
-		ms, err = s.readMeetings(tx, write(text), args...)
+		var page statement
+		page[s.dialect] = s.dialect.translate(text) // the other takes as long
+		if q.Brief {
+			ms, err = s.readBrief(tx, page, args...)
+		} else {
+			ms, err = s.readMeetings(tx, page, args...)
+		}
 		return err
 	}
 	if err := read(nil); err != nil {
@@ -167,6 +173,15 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 	}
 	if end != nil {
 		c.add("(m.starts_at, m.id) <= (?, ?)", end.time(), end.ID)
+		q.To = end.time().Add(time.Microsecond) // by which SQLite searches the index; the end of the span may be far away
+	}
+	ofRooms := among == nil && len(q.RoomIDs) > 0 && !q.From.IsZero() && !q.To.IsZero() && len(q.Statuses) > 0 && !slices.ContainsFunc(q.Statuses, vacates)
+	rooms := ""
+	if len(q.RoomIDs) > 0 {
+		rooms = c.param(s.ids(q.RoomIDs...))
+		if !ofRooms {
+			c.all = append(c.all, inRooms(rooms))
+		}
 	}
 	s.matching(&c, q)
 	var from, to string
@@ -177,6 +192,10 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 		from = c.param(micro(q.From))
 	}
 	first := "\n\tORDER BY m.starts_at, m.id LIMIT " + strconv.Itoa(n)
+	if q.Brief && ofRooms { // nearly all that is found is read: twice would take longer
+		text := strings.Join(append([]string{selectBrief(meetingsIn(rooms, from, to)), touches("m", from, to)}, c.all...), "\n\tAND ") + first
+		return s.forViewer(&c, q, text), c.args
+	}
 	part := func(source, condition string) string {
 		return "SELECT * FROM (SELECT m.starts_at, m.id FROM " + source + " LEFT JOIN approvals q ON q.meeting_id = m.id\n\tWHERE " +
 			strings.Join(append([]string{condition}, c.all...), "\n\tAND ") + first + ") AS part"
@@ -193,8 +212,8 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 		// By ID, not by start until enough are found.
 		parts = append(parts, part("{postgres: (SELECT * FROM meetings WHERE id = ANY ("+ids+"::bigint[]) OFFSET 0) AS m}{sqlite: json_each("+ids+") AS l CROSS JOIN meetings m}",
 			"{postgres: true}{sqlite: m.id = l.value} AND "+overlaps))
-	case from != "" && to != "" && len(q.RoomIDs) > 0 && !slices.ContainsFunc(q.Statuses, vacates) && len(q.Statuses) > 0:
-		parts = append(parts, part("("+meetingsIn(c.param(s.ids(q.RoomIDs...)), from, to)+") AS l CROSS JOIN meetings m", "m.id = l.id AND "+touches("m", from, to)))
+	case ofRooms:
+		parts = append(parts, part("("+meetingsIn(rooms, from, to)+") AS l CROSS JOIN meetings m", "m.id = l.id AND "+touches("m", from, to)))
 	case from != "":
 		parts = append(parts, part("meetings m", recent("m", from, to)))
 		if after == nil || !after.time().After(q.From.AddDate(0, 0, -lookBacks[0])) {
@@ -213,15 +232,26 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 	} else {
 		page = "SELECT m.id FROM (" + strings.Replace(page, "{persons}", "", 1) + ") AS m"
 	}
-	text := selectMeetings
 	if q.Brief {
-		text = selectBrief
-		if q.Viewer != nil { // of the attendees only the viewer matters
-			text = strings.Replace(text, "WHERE a.meeting_id = m.id)",
-				"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
-		}
+		return s.forViewer(&c, q, selectBrief("")+" AND m.id IN ("+page+")\nORDER BY m.starts_at, m.id"), c.args
 	}
-	return text + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
+	return selectMeetings + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
+}
+
+// forViewer makes a brief query read only the viewer of the attendees, if there is one: nobody else matters.
+func (s *Store) forViewer(c *conditions, q meeting.MeetingQuery, brief string) string {
+	if q.Viewer == nil {
+		return brief
+	}
+	return strings.Replace(brief, "WHERE a.meeting_id = m.id)",
+		"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+}
+
+// inRooms is the condition on a meeting that it is in any of some rooms: by meeting, not by room, which has
+// had thousands.
+func inRooms(rooms string) string {
+	return "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND {sqlite: +}mr.room_id " +
+		strings.ReplaceAll(amongIDs, "$1", rooms) + "{postgres: OFFSET 0})"
 }
 
 // vacates reports whether a meeting with the status no longer holds its rooms.
@@ -229,30 +259,35 @@ func vacates(status meeting.Status) bool {
 	return status == meeting.Rejected || status == meeting.Cancelled || status == meeting.Released
 }
 
-// meetingsIn selects the ids of all meetings in rooms within a span that do not [vacates] them, and of
-// some others.
+// meetingsIn selects the ids of all meetings in rooms within a span that do not [vacates] them, each
+// once. Who occupies a room is in it; others are compared with the list of rooms, which takes longer.
 func meetingsIn(rooms, from, to string) string {
-	return "SELECT DISTINCT l.id FROM (" + heldOrNot(eachOf(rooms), "r.value", from, to) + ") AS l"
+	return "SELECT m.id FROM (" + seldomHeld(from, to) + ") AS m WHERE " + inRooms(rooms) +
+		"\n\tUNION " + occupants(eachOf(rooms), "r.value", from, to) + " AND NOT o.held"
 }
 
-// heldOrNot is meetingsIn for a table of rooms, with repetitions: most meetings hold their rooms. The
-// others are requests and meetings that ended early. It looks each room up once: ofRoom does so twice,
-// which takes longer than to read the occupancies of one more day.
+// heldOrNot selects these ids for a table of rooms, with repetitions and some of other rooms.
 func heldOrNot(rooms, room, from, to string) string {
+	return seldomHeld(from, to) + "\n\tUNION ALL " + occupants(rooms, room, from, to)
+}
+
+// seldomHeld selects the ids of meetings in any room that began long before the span, and of requests and
+// meetings that ended early, which may occupy no room.
+func seldomHeld(from, to string) string {
 	return longRowsWithin("meetings", "o.id", from, to) +
 		"\n\tUNION ALL SELECT m.id FROM meetings m WHERE (m.status = 'pending' OR m.ended_at < m.ends_at) AND " + recent("m", from, to) +
-		"\n\tUNION ALL " + longRowsWithin("occupancies", "o.meeting_id", from, to) +
-		"\n\tUNION ALL SELECT o.meeting_id FROM " + rooms + " {sqlite: CROSS} JOIN occupancies AS o ON o.room_id = " + room + " AND " + recent("o", from, to) + " AND o.meeting_id IS NOT NULL"
+		"\n\tUNION ALL " + longRowsWithin("occupancies", "o.meeting_id", from, to)
+}
+
+// occupants selects the ids of meetings that occupy rooms, and began at most a day before the span. It looks
+// each room up once: ofRoom does so twice, which takes longer than to read the occupancies of one more day.
+func occupants(rooms, room, from, to string) string {
+	return "SELECT o.meeting_id AS id FROM " + rooms + " {sqlite: CROSS} JOIN occupancies AS o ON o.room_id = " + room + " AND " + recent("o", from, to) + " AND o.meeting_id IS NOT NULL"
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	if q.RoomID != 0 {
 		c.add("m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = ?)", q.RoomID)
-	}
-	if len(q.RoomIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND {sqlite: +}mr.room_id "+
-			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...)))+
-			"{postgres: OFFSET 0})") // by meeting, not by room, which has had thousands
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)

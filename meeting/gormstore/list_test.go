@@ -265,9 +265,49 @@ func TestHistory_pages(t *testing.T) {
 	})
 }
 
-// A brief list has all but reminders, and the attendees of public meetings.
+// brief is what [meeting.MeetingQuery] says of brief meetings, of one without a viewer.
+func brief(m *meeting.Meeting) *meeting.Meeting {
+	b := &meeting.Meeting{
+		ID: m.ID, Title: m.Title, Slot: m.Slot, RoomIDs: m.RoomIDs, Occupied: m.Occupied, Status: m.Status, Visibility: m.Visibility,
+		CheckIn: m.CheckIn, CheckedInAt: m.CheckedInAt, EndedAt: m.EndedAt, SeriesID: m.SeriesID, TypeID: m.TypeID, Version: m.Version,
+	}
+	b.Organizer.UserID, b.Organizer.Name = m.Organizer.UserID, m.Organizer.Name
+	b.Approval.Deadline, b.Approval.OnTimeout = m.Approval.Deadline, m.Approval.OnTimeout
+	if m.Visibility == meeting.Private {
+		b.Attendees = m.Attendees
+	}
+	if r := m.Request; r != nil {
+		b.Request = &meeting.Request{Number: r.Number, Deadline: r.Deadline, Change: r.Change}
+	}
+	return b
+}
+
+func briefs(ms []*meeting.Meeting) (all []*meeting.Meeting) {
+	for _, m := range ms {
+		all = append(all, brief(m))
+	}
+	return all
+}
+
+// Briefs of meetings with buffers, guests, requests and requested changes are those of the whole meetings.
 func TestListMeetings_brief(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
+		hall := f.room("Hall", func(r *meeting.Room) {
+			r.Approval = meeting.RoomApproval{Required: true, ApproverIDs: []int64{f.manager.ID}}
+			r.Policy.BufferAfter = 10 * time.Minute
+		})
+		f.book(slot("16:00", "17:00"), hall, f.turing) // waits
+		moved := f.book(slot("18:00", "19:00"), hall, f.turing)
+		f.change(moved.ID, func(m *meeting.Meeting) error {
+			return m.Approve(plan(meeting.Actor{}, hall, f.turing), "", f.manager, now)
+		})
+		f.change(moved.ID, func(m *meeting.Meeting) error {
+			_, err := revise(m, terms(slot("18:30", "19:30"), hall, f.turing), f.anna, now)
+			return err
+		})
+		if r := f.read(moved.ID).Request; r == nil || r.Change == nil {
+			t.Fatalf("no change is requested: %v", r)
+		}
 		var want []*meeting.Meeting
 		for hour, visibility := range []meeting.Visibility{meeting.Public, meeting.Private} {
 			plan := terms(clock.Slot{Start: at("10:00").Add(time.Duration(hour) * 3 * time.Hour), End: at("11:00").Add(time.Duration(hour) * 3 * time.Hour)}, f.turing, f.wide)
@@ -276,17 +316,15 @@ func TestListMeetings_brief(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m = f.read(m.ID)
-			m.Reminders = nil
-			if visibility == meeting.Public {
-				m.Attendees = nil
-			}
-			want = append(want, m)
+			want = append(want, brief(f.read(m.ID)))
 		}
-		got, _, err := f.store.ListMeetings(t.Context(), meeting.MeetingQuery{Brief: true, RoomIDs: []int64{f.turing.ID}}, meeting.Page{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.want("brief", got, want)
+		q := meeting.MeetingQuery{RoomIDs: []int64{f.turing.ID}}
+		full := f.all(q, 50)
+		q.Brief = true
+		got := f.all(q, 50)
+		f.want("brief", got, briefs(full))
+		f.want("those with guests", got[:2], want)
+		q.From, q.To, q.Now, q.Statuses = at("00:00"), at("23:00"), now, []meeting.Status{meeting.Pending, meeting.Confirmed}
+		f.want("within a day", f.all(q, 2), got)
 	})
 }

@@ -17,10 +17,6 @@ import (
 // selectMeetings reads meetings with all their parts, in one snapshot of the database.
 var selectMeetings = selecting(attendeesOf, remindersOf, "(SELECT s.first_meeting_id FROM series s WHERE s.id = m.series_id)")
 
-// selectBrief reads meetings without reminders, and without the attendees of public ones, for views
-// of many meetings.
-var selectBrief = selecting("CASE WHEN m.visibility = 'private' THEN "+attendeesOf+" END", "NULL", "NULL")
-
 // selectOutlines reads them without people and reminders.
 var selectOutlines = selecting("NULL", "NULL", "NULL")
 

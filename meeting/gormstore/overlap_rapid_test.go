@@ -78,6 +78,15 @@ func TestSpans_agreeWithReference(t *testing.T) {
 			}
 			size := rapid.IntRange(1, 13).Draw(t, "limit")
 			f.want("listed", ids(f.all(meeting.MeetingQuery{From: span.Start, To: span.End}, size)), overlap(true))
+			some := rooms[:rapid.IntRange(1, len(rooms)).Draw(t, "rooms")]
+			there := func(m *meeting.Meeting) bool { return slices.Contains(some, m.RoomIDs[0]) }
+			in := meeting.MeetingQuery{From: span.Start, To: span.End, RoomIDs: some, Now: now, Statuses: []meeting.Status{meeting.Confirmed, meeting.InProgress, meeting.Ended}}
+			full := f.all(in, size)
+			f.want("listed by room", ids(full), slices.DeleteFunc(overlap(true), func(id int64) bool {
+				return !slices.ContainsFunc(booked, func(m *meeting.Meeting) bool { return m.ID == id && there(m) })
+			}))
+			in.Brief = true
+			f.want("brief by room", f.all(in, size), briefs(full))
 			f.want("listed without an end", ids(f.all(meeting.MeetingQuery{From: span.Start}, size)), overlap(false))
 
 			slots := func(of func(*meeting.Meeting) bool) map[int64][]clock.Slot {

@@ -235,7 +235,7 @@ func (r *useReport) addHour(d *placeDay, part interval, s *sums) {
 	case report.ByDay:
 		to = r.at(0, d.Date)
 	case report.ByHour:
-		to = r.at(0, report.HourOfWeek(part.slot().Start.In(d.loc)))
+		to = r.at(0, d.hourOfWeek(part.from))
 	}
 	to.plus(s, part.from == r.span.from)
 }
@@ -257,12 +257,12 @@ func (r *useReport) add(d *placeDay, use *dayUse) {
 
 // addStored adds a part of a stored day. It reports whether that was possible: the sums of rooms are
 // those of whole days, and other sums those of whole hours.
-func (r *useReport) addStored(d *placeDay, part interval, stored *reportDayRow) (bool, error) {
+func (r *useReport) addStored(d *placeDay, part interval, stored *storedDay) (bool, error) {
 	if r.Group == report.ByRoom {
 		if part != d.interval {
 			return false, nil
 		}
-		return true, eachSum(stored.Rooms, func(id int64, s *sums) { r.addRoom(id, part, s) })
+		return true, eachSum(stored.sums, func(id int64, s *sums) { r.addRoom(id, part, s) })
 	}
 	starts := func(at micros) bool {
 		return slices.ContainsFunc(d.hours(), func(h interval) bool { return h.from == at })
@@ -270,7 +270,7 @@ func (r *useReport) addStored(d *placeDay, part interval, stored *reportDayRow) 
 	if part.from != d.from && !starts(part.from) || part.to != d.to && !starts(part.to) {
 		return false, nil
 	}
-	return true, eachSum(stored.Hours, func(since int64, s *sums) {
+	return true, eachSum(stored.sums, func(since int64, s *sums) {
 		hour := interval{d.from + micros(since), 0}
 		if part.from <= hour.from && hour.from < part.to {
 			r.addHour(d, hour, s)

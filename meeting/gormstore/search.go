@@ -28,7 +28,7 @@ const (
 	maxTrigrams      = 20
 	maxWords         = 10
 
-	sampled        = 300 // meetings by which a word is taken for a common one
+	sampled        = 128 // meetings by which a word is taken for a common one
 	commonOne      = 50  // of how many have it
 	indexLookEvery = time.Minute
 )
@@ -75,23 +75,30 @@ func (s *Store) candidates(ctx context.Context, text string) (ids []int64, all b
 
 const searched = "search_text(m.title, m.description, m.fields)"
 
+// sampleOfMeetings are at most sampled meetings of all ages: the newest may have been imported together and
+// have similar texts. Their IDs have a distance that is a power of two, so that searches read the same pages.
+var sampleOfMeetings = "SELECT " + searched + ` AS body
+	FROM (SELECT last, CAST(power(2, greatest(0, ceil(log(last / ` + strconv.Itoa(sampled) + `.0) / log(2.0)))) AS bigint) AS step
+			FROM (SELECT greatest(1, max(id)) AS last FROM meetings) AS newest OFFSET 0) AS by,
+		generate_series(0, last, step) AS at,
+		LATERAL (SELECT * FROM meetings WHERE id >= at AND id < at + step ORDER BY id LIMIT 1) AS m`
+
 // candidatesPostgres returns more than maxCandidates ids if there are, or if it takes too long. The
-// index reads all entries of all parts of a word, so it is asked for rare words only: those that few of
-// the newest meetings have.
+// index reads all entries of all parts of a word, so it is asked for rare words only: those that few
+// meetings of a sample have.
 func (s *Store) candidatesPostgres(ctx context.Context, text string) (ids []int64, err error) {
 	many := make([]int64, maxCandidates+1)
 	var sample, rare conditions
 	var counts []string
 	words := indexedWords(text)
 	for _, word := range words {
-		counts = append(counts, "CASE WHEN count(*) < "+strconv.Itoa(sampled)+" OR count(*) FILTER (WHERE s.body LIKE lower("+sample.param(containing(word))+`) ESCAPE '\') <= count(*) / `+strconv.Itoa(commonOne)+" THEN 1 ELSE 0 END")
+		counts = append(counts, "CASE WHEN count(*) < "+strconv.Itoa(sampled/4)+" OR count(*) FILTER (WHERE s.body LIKE lower("+sample.param(containing(word))+`) ESCAPE '\') <= count(*) / `+strconv.Itoa(commonOne)+" THEN 1 ELSE 0 END")
 	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := s.query(tx, func(*sql.Rows) error { return nil }, statement{postgres: "SELECT set_config('statement_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"}, strconv.FormatInt(s.searchFor.Milliseconds(), 10)); err != nil {
 			return err
 		}
-		few, err := s.numbers(tx, statement{postgres: "SELECT unnest(ARRAY[" + strings.Join(counts, ", ") + "]) FROM (SELECT " + searched +
-			" AS body FROM meetings m ORDER BY m.id DESC LIMIT " + strconv.Itoa(sampled) + ") AS s"}, sample.args...)
+		few, err := s.numbers(tx, statement{postgres: "SELECT unnest(ARRAY[" + strings.Join(counts, ", ") + "]) FROM (" + sampleOfMeetings + ") AS s"}, sample.args...)
 		if err != nil {
 			return err
 		}

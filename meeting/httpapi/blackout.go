@@ -21,7 +21,7 @@ type Blackout struct {
 	Start      time.Time `json:"start"`
 	End        time.Time `json:"end"`
 	Reason     string    `json:"reason"`
-	CalendarID *int64    `json:"calendar_id" doc:"Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout"`
+	CalendarID *int64    `json:"calendar_id" doc:"Holiday calendar that the blackout belongs to; null if there is none. Such a blackout can only be changed through its calendar"`
 	Version    int64     `json:"version"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
@@ -38,7 +38,7 @@ func blackoutOf(b *policy.Blackout) Blackout {
 // EffectiveBlackout is a blackout with the meetings that conflict with it.
 type EffectiveBlackout struct {
 	Blackout
-	Affected     []Meeting `json:"affected" nullable:"false" doc:"Meetings that overlap the blackout, including pending moves into it (pending_change); the first 500, sorted by start. None of them is changed"`
+	Affected     []Meeting `json:"affected" nullable:"false" doc:"First 500 meetings that overlap the blackout, including pending moves into it (pending_change), sorted by start. They are not changed"`
 	AffectedMore bool      `json:"affected_more" doc:"Whether more meetings overlap than affected lists. Resolve those, then send an empty PATCH to list the next ones"`
 }
 

@@ -89,8 +89,8 @@ func RegisterCalendars(api huma.API, d CalendarDeps) {
 		op.Security = []map[string][]string{{}}
 		return op
 	}
-	register(api, byToken("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for who has the token"), h.mine)
-	register(api, byToken("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for who has the token"), h.ofRoom)
+	register(api, byToken("my-calendar", "/me/calendar.ics", "My meetings as iCalendar, for anyone with the token"), h.mine)
+	register(api, byToken("room-calendar", "/rooms/{id}/calendar.ics", "The meetings of a room as iCalendar, for anyone with the token"), h.ofRoom)
 }
 
 type calendarHandlers struct {

@@ -14,18 +14,18 @@ import (
 // CustomField is a field of meetings that admins define.
 type CustomField struct {
 	ID        int64             `json:"id"`
-	Name      string            `json:"name" doc:"Name in the field fields of meetings" example:"cost_center"`
-	Label     string            `json:"label" doc:"Name that people read" example:"Cost center"`
+	Name      string            `json:"name" doc:"Key in the fields of meetings" example:"cost_center"`
+	Label     string            `json:"label" doc:"Label shown to people" example:"Cost center"`
 	Labels    map[string]string `json:"labels" doc:"Labels by language (en, de, zh), shown instead of label"`
 	Kind      string            `json:"kind" enum:"text,number,choice,yes_no"`
 	Choices   []string          `json:"choices" nullable:"false" doc:"Allowed values of the kind choice"`
 	Help      string            `json:"help"`
 	Required  bool              `json:"required" doc:"Whether bookings of the rooms need a value"`
-	Audience  string            `json:"audience" enum:"everyone,organizer" doc:"Users who see the value: everyone who sees the meeting, or its organizer and admins only"`
+	Audience  string            `json:"audience" enum:"everyone,organizer" doc:"Users who can see the value: everyone who can see the meeting, or only its organizer and admins"`
 	InMails   bool              `json:"in_mails" doc:"Whether mails show the value"`
-	SiteIDs   []int64           `json:"site_ids" nullable:"false" doc:"Sites whose rooms ask for the field; all rooms if empty"`
-	Position  int               `json:"position" doc:"Fields are shown by rising position"`
-	Active    bool              `json:"active" doc:"Whether the field is asked for"`
+	SiteIDs   []int64           `json:"site_ids" nullable:"false" doc:"Sites whose rooms use the field; all rooms if empty"`
+	Position  int               `json:"position" doc:"Fields are sorted by position"`
+	Active    bool              `json:"active" doc:"Whether new bookings use the field"`
 	Version   int64             `json:"version"`
 	CreatedAt time.Time         `json:"created_at"`
 	UpdatedAt time.Time         `json:"updated_at"`
@@ -92,7 +92,7 @@ func (h *handlers) registerCustomFields(api huma.API) {
 	register(api, creates(operation("create-custom-field", http.MethodPost, "/custom-fields", "Add a custom field", tag)), h.createCustomField)
 	register(api, operation("get-custom-field", http.MethodGet, "/custom-fields/{id}", "Get a custom field", tag), h.customField)
 	register(api, operation("update-custom-field", http.MethodPatch, "/custom-fields/{id}", "Change a custom field; values of meetings stay as they are", tag), h.updateCustomField)
-	register(api, deletes(operation("delete-custom-field", http.MethodDelete, "/custom-fields/{id}", "Delete a custom field that no meeting has a value of", tag)), h.deleteCustomField)
+	register(api, deletes(operation("delete-custom-field", http.MethodDelete, "/custom-fields/{id}", "Delete a custom field that no meeting uses", tag)), h.deleteCustomField)
 }
 
 func (h *handlers) listCustomFields(ctx context.Context, _ *struct{}) (*listOutput[CustomField], error) {

@@ -58,10 +58,10 @@ type FaultReportPatch struct {
 
 func (h *handlers) registerFaultReports(api huma.API) {
 	const tag = "Fault reports"
-	list := operation("list-fault-reports", http.MethodGet, "/fault-reports", "List reported faults of rooms, latest first", tag)
+	list := operation("list-fault-reports", http.MethodGet, "/fault-reports", "List fault reports, newest first", tag)
 	register(api, list, h.listFaultReports)
 	add := creates(operation("create-fault-report", http.MethodPost, "/fault-reports", "Report a fault of a room", tag))
-	add.Description = "It is mailed to the facility_email of the room, or else of its site. A user can report 20 faults an hour."
+	add.Description = "It is mailed to the facility_email of the room, otherwise of its site. A user can report 20 faults an hour."
 	add.Errors = append(add.Errors, http.StatusTooManyRequests)
 	register(api, add, h.createFaultReport)
 	register(api, operation("get-fault-report", http.MethodGet, "/fault-reports/{id}", "Get a fault report", tag), h.faultReport)

@@ -45,8 +45,8 @@ func floorPlanOf(p *meeting.FloorPlan) FloorPlan {
 // FloorPlanPatch changes a floor plan. Fields that are left out stay unchanged.
 type FloorPlanPatch struct {
 	SiteID Field[int64]        `json:"site_id,omitempty" maximum:"9007199254740991" doc:"ID of the site; null for rooms without a site"`
-	Floor  Field[string]       `json:"floor,omitempty" doc:"At most 50 characters; another for each plan of a site" example:"3"`
-	Image  Field[[]byte]       `json:"image,omitempty" doc:"PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept"`
+	Floor  Field[string]       `json:"floor,omitempty" doc:"At most 50 characters; unique within the site" example:"3"`
+	Image  Field[[]byte]       `json:"image,omitempty" doc:"PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Only shapes and text of an SVG are kept"`
 	Rooms  Field[[]PlacedRoom] `json:"rooms,omitempty" doc:"At most 500; replaces all"`
 }
 
@@ -76,7 +76,7 @@ func (h *handlers) registerFloorPlans(api huma.API) {
 	const tag = "Floor plans"
 	register(api, operation("list-floor-plans", http.MethodGet, "/floor-plans", "List floor plans by site and floor, with the places of rooms", tag), h.listFloorPlans)
 	add := heavy(creates(operation("create-floor-plan", http.MethodPost, "/floor-plans", "Add a floor plan", tag)))
-	add.Description = "Pixels are drawn anew, at most 2400 pixels wide and high. An SVG is written anew: shapes, texts, gradients and patterns stay; scripts, styles of other files, pictures and addresses do not."
+	add.Description = "Images are re-encoded, at most 2400 pixels wide and high. SVGs are rewritten with only shapes, text, gradients and patterns; scripts, external styles, images and addresses are removed."
 	register(api, add, h.createFloorPlan)
 	register(api, operation("get-floor-plan", http.MethodGet, "/floor-plans/{id}", "Get a floor plan", tag), h.floorPlan)
 	register(api, heavy(operation("update-floor-plan", http.MethodPatch, "/floor-plans/{id}", "Change a floor plan: its floor, its picture, or where rooms are", tag)), h.updateFloorPlan)

@@ -19,7 +19,7 @@ import (
 type HolidayCalendar struct {
 	ID        int64     `json:"id"`
 	Name      string    `json:"name"`
-	SiteIDs   []int64   `json:"site_ids" nullable:"false" doc:"Sites that are closed; empty for all sites and the rooms without a site, including later ones"`
+	SiteIDs   []int64   `json:"site_ids" nullable:"false" doc:"Sites that are closed; empty for all sites, including future ones, and rooms without a site"`
 	Days      []Holiday `json:"days" nullable:"false" doc:"Sorted by first. Each closes the sites from midnight to midnight in the time zone of the site, as a blackout"`
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
@@ -37,11 +37,11 @@ type Holiday struct {
 // EffectiveHolidays is a holiday calendar with what a change of it did, or would do.
 type EffectiveHolidays struct {
 	HolidayCalendar
-	Added        []Holiday     `json:"added" nullable:"false" doc:"Days that are new or differ"`
-	Removed      []Holiday     `json:"removed" nullable:"false" doc:"Days that are no longer there or differ"`
-	LeftOut      []LeftOutDate `json:"left_out" nullable:"false" doc:"Events of the file that close nothing; the first 100"`
-	Affected     []Meeting     `json:"affected" nullable:"false" doc:"Meetings on the days; the first 500, sorted by start. None of them is changed"`
-	AffectedMore bool          `json:"affected_more" doc:"Whether more meetings are on the days than affected lists"`
+	Added        []Holiday     `json:"added" nullable:"false" doc:"Days that are added or changed"`
+	Removed      []Holiday     `json:"removed" nullable:"false" doc:"Days that are removed or changed"`
+	LeftOut      []LeftOutDate `json:"left_out" nullable:"false" doc:"Events of the file that are left out; the first 100"`
+	Affected     []Meeting     `json:"affected" nullable:"false" doc:"First 500 meetings on the days, sorted by start. They are not changed"`
+	AffectedMore bool          `json:"affected_more" doc:"Whether there are more affected meetings than listed"`
 }
 
 // LeftOutDate is an event that is no holiday.
@@ -54,8 +54,8 @@ type LeftOutDate struct {
 // HolidaysPatch changes a holiday calendar. Fields that are left out stay unchanged.
 type HolidaysPatch struct {
 	Name    Field[string]  `json:"name,omitempty" example:"Public holidays in Bavaria"`
-	SiteIDs Field[[]int64] `json:"site_ids,omitempty" doc:"Sites that are closed; empty for all sites and the rooms without a site, including later ones"`
-	ICS     Field[string]  `json:"ics,omitempty" maxLength:"1000000" doc:"An iCalendar file. Its events of whole days become the days of the calendar: those with a known UID change, others are added, missing ones are removed. Recurring events are followed for three years"`
+	SiteIDs Field[[]int64] `json:"site_ids,omitempty" doc:"Sites that are closed; empty for all sites, including future ones, and rooms without a site"`
+	ICS     Field[string]  `json:"ics,omitempty" maxLength:"1000000" doc:"An iCalendar file. Its all-day events become the days of the calendar: known UIDs are updated, others are added, missing ones are removed. Recurring events are expanded for three years"`
 }
 
 // HolidaysInput is a new holiday calendar.
@@ -69,8 +69,8 @@ func (HolidaysInput) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 
 // HolidaysPreview asks what a file would do.
 type HolidaysPreview struct {
-	CalendarID int64   `json:"calendar_id,omitempty" minimum:"1" doc:"Calendar whose days the file would replace; left out for a new one"`
-	SiteIDs    []int64 `json:"site_ids,omitempty" nullable:"false" doc:"Sites that would be closed; empty for all, left out for those of the calendar"`
+	CalendarID int64   `json:"calendar_id,omitempty" minimum:"1" doc:"Calendar whose days the file would replace; omit for a new one"`
+	SiteIDs    []int64 `json:"site_ids,omitempty" nullable:"false" doc:"Sites that would be closed; empty for all, omitted for those of the calendar"`
 	ICS        string  `json:"ics" minLength:"1" maxLength:"1000000"`
 }
 
@@ -120,7 +120,7 @@ func (p HolidaysPatch) fields(faults []meeting.Fault, at time.Time) (f places.Ho
 func (h *handlers) registerHolidays(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-holidays", http.MethodGet, "/holidays", "List holiday calendars by name", tag), h.listHolidays)
-	register(api, heavy(operation("preview-holidays", http.MethodPost, "/holidays/preview", "Show what a holiday calendar would close, and which meetings are in the way", tag)), h.previewHolidays)
+	register(api, heavy(operation("preview-holidays", http.MethodPost, "/holidays/preview", "Preview a holiday calendar: its days, and the meetings on them", tag)), h.previewHolidays)
 	register(api, creates(heavy(operation("create-holidays", http.MethodPost, "/holidays", "Close sites on the days of an iCalendar file; booked meetings stay booked", tag))), h.createHolidays)
 	register(api, operation("get-holidays", http.MethodGet, "/holidays/{id}", "Get a holiday calendar", tag), h.holidays)
 	register(api, heavy(operation("update-holidays", http.MethodPatch, "/holidays/{id}", "Change a holiday calendar, or replace its days by those of a file", tag)), h.updateHolidays)

@@ -22,15 +22,15 @@ type CalendarImport struct {
 	DryRun         bool             `json:"dry_run,omitempty" doc:"Whether to only report what would happen"`
 	OnConflict     string           `json:"on_conflict,omitempty" enum:"fail,skip,other_room" default:"fail" doc:"What to do if a room is taken or a policy forbids the event. fail reports the event, skip leaves out such dates of a series, other_room books a similar room at the site"`
 	From           string           `json:"from,omitempty" format:"date" doc:"Leave out dates that end before this day in UTC" example:"2027-01-01"`
-	RoomID         int64            `json:"room_id,omitempty" minimum:"1" doc:"Room of the events that name no known room. Without it, they fail"`
-	Rooms          map[string]int64 `json:"rooms,omitempty" doc:"Rooms by what the calendar calls them, besides their names"`
-	OrganizerEmail string           `json:"organizer_email,omitempty" format:"email" doc:"User who organizes the events whose organizer is no user. Without it, they fail"`
+	RoomID         int64            `json:"room_id,omitempty" minimum:"1" doc:"Room for events that name no known room. Without it, they fail"`
+	Rooms          map[string]int64 `json:"rooms,omitempty" doc:"Rooms by the names that the calendar uses, in addition to their own"`
+	OrganizerEmail string           `json:"organizer_email,omitempty" format:"email" doc:"User who becomes the organizer of events whose organizer is not a user. Without it, they fail"`
 	OverrideReason string           `json:"override_reason,omitempty" maxLength:"500" doc:"Reason for booking against the policies of the rooms. Without it, the policies apply"`
 }
 
 // ImportReport is the result of each event, in the order of the file.
 type ImportReport struct {
-	Counts map[importing.Result]int `json:"counts" doc:"How many events have each result"`
+	Counts map[importing.Result]int `json:"counts" doc:"Number of events by result"`
 	Items  []ImportedEvent          `json:"items" nullable:"false"`
 }
 
@@ -41,7 +41,7 @@ type ImportedEvent struct {
 	UID       string           `json:"uid"`
 	Title     string           `json:"title"`
 	Start     *time.Time       `json:"start" doc:"Start of its first date, or null if it is unknown"`
-	Result    importing.Result `json:"result" enum:"created,updated,unchanged,cancelled,skipped,failed" doc:"unchanged: it was imported before. cancelled: its meeting was, because the event was"`
+	Result    importing.Result `json:"result" enum:"created,updated,unchanged,cancelled,skipped,failed" doc:"unchanged: it was imported before. cancelled: its meeting was canceled together with the event"`
 	Reason    string           `json:"reason,omitempty" doc:"Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, own, cancelled, transparent, invalid, unknown_room or unknown_organizer"`
 	Message   string           `json:"message,omitempty"`
 	Conflicts []DateConflict   `json:"conflicts,omitempty" nullable:"false" doc:"Times at which its rooms are taken"`
@@ -75,7 +75,7 @@ var uploadLimits = func() itip.Limits {
 
 // RegisterImports adds the import of calendars to the API.
 func RegisterImports(api huma.API, imports *importing.Service) {
-	register(api, operation("import-ics", http.MethodPost, "/imports/ics", "Book the events of a calendar. Repeat it at any time: what was imported before is updated or left as it is", "Meetings"),
+	register(api, operation("import-ics", http.MethodPost, "/imports/ics", "Book the events of an iCalendar file; importing it again updates them", "Meetings"),
 		func(ctx context.Context, in *struct{ Body Body[CalendarImport] }) (*struct{ Body ImportReport }, error) {
 			by, err := actorOf(ctx)
 			if err != nil {

@@ -108,7 +108,7 @@ type Approval struct {
 
 	DecidedFor []Approver `json:"decided_for" nullable:"false" doc:"Absent approvers for whom decided_by decided; empty if there were none"`
 
-	Level       *int        `json:"level" doc:"Approval level that is asked now: 1 or 2; null if none is"`
+	Level       *int        `json:"level" doc:"Current approval level: 1 or 2; null if there is none"`
 	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Users who are asked now, by name; empty if nobody is asked, null if this response does not include them"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Approvals so far, with their level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true" doc:"When further approvers were asked because nobody had decided"`
@@ -142,7 +142,7 @@ type PendingChange struct {
 	RequestedAt time.Time   `json:"asked_at"`
 	Deadline    time.Time   `json:"deadline" doc:"When the time-out ends or the meeting starts at its old or new time, whichever is earliest"`
 	OnTimeout   string      `json:"on_timeout" enum:"reject,approve"`
-	Level       int         `json:"level" doc:"Approval level that is asked now: 1 or 2"`
+	Level       int         `json:"level" doc:"Current approval level: 1 or 2"`
 	Approvers   []Approver  `json:"approvers" nullable:"true" doc:"Users who are asked now, by name; null if this response does not include them"`
 	Agreed      []Agreement `json:"agreed" nullable:"false" doc:"Approvals so far, with their level"`
 	EscalatedAt *time.Time  `json:"escalated_at" nullable:"true"`

@@ -11,7 +11,7 @@ import (
 // MyRooms are the rooms that the caller needs most often.
 type MyRooms struct {
 	Favorites []int64      `json:"favorites" nullable:"false" doc:"IDs of the rooms that you marked as favorites"`
-	Recent    []RecentRoom `json:"recent" nullable:"false" doc:"Rooms of your latest meetings, latest first; at most 10"`
+	Recent    []RecentRoom `json:"recent" nullable:"false" doc:"Rooms of your latest meetings, newest first; at most 10"`
 }
 
 // RecentRoom is a room of one of the caller's latest meetings.

@@ -30,7 +30,7 @@ func (h *handlers) registerPeople(api huma.API) {
 	register(api, op, h.people)
 
 	busy := heavy(operation("people-busy", http.MethodGet, "/people/busy", "List when users are busy", "People"))
-	busy.Description = "Times at which users organize or attend confirmed meetings, without what these are. Meetings that a user declined do not count. Calls count for the limit of find-people."
+	busy.Description = "Times at which users organize or attend confirmed meetings, without details. Meetings that a user declined do not count. Calls count toward the limit of find-people."
 	busy.Errors = append(busy.Errors, http.StatusTooManyRequests)
 	register(api, busy, h.peopleBusy)
 }

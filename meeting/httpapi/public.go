@@ -14,7 +14,7 @@ import (
 // PublicAccess is what the public calendar shows.
 type PublicAccess struct {
 	Enabled bool           `json:"enabled" doc:"Whether the public calendar is on (public.enabled of the configuration)"`
-	Items   []PublicChoice `json:"items" nullable:"false" doc:"Sites and rooms with a choice. Other rooms follow their site, other sites are off"`
+	Items   []PublicChoice `json:"items" nullable:"false" doc:"Sites and rooms with a setting. Other rooms follow their site, other sites show nothing"`
 }
 
 // PublicChoice is what the public calendar shows of a site or a room.
@@ -28,7 +28,7 @@ type PublicChoice struct {
 type PublicChoiceInput struct {
 	SiteID int64         `json:"site_id,omitempty" minimum:"1" maximum:"9007199254740991"`
 	RoomID int64         `json:"room_id,omitempty" minimum:"1" maximum:"9007199254740991"`
-	Show   Field[string] `json:"show,omitempty" enum:"off,busy,titles" doc:"Null: a room follows its site, a site is off"`
+	Show   Field[string] `json:"show,omitempty" enum:"off,busy,titles" doc:"If null, a room follows its site and a site shows nothing"`
 }
 
 // PublicRoom is a room of the public calendar.
@@ -51,8 +51,8 @@ type PublicMeeting struct {
 
 func (h *handlers) registerPublic(api huma.API) {
 	const tag = "Public calendar"
-	register(api, operation("get-public-access", http.MethodGet, "/public-access", "Get what the public calendar shows", tag), h.publicAccess)
-	register(api, operation("set-public-access", http.MethodPut, "/public-access", "Choose what the public calendar shows of a site or a room", tag), h.setPublicAccess)
+	register(api, operation("get-public-access", http.MethodGet, "/public-access", "Get the settings of the public calendar", tag), h.publicAccess)
+	register(api, operation("set-public-access", http.MethodPut, "/public-access", "Choose what the public calendar shows for a site or a room", tag), h.setPublicAccess)
 	open := func(id, path, summary string) huma.Operation {
 		op := operation(id, http.MethodGet, path, summary, tag)
 		op.Security = []map[string][]string{{}}

@@ -20,7 +20,7 @@ type RoomImport struct {
 // ImportedRoom is the result of one line.
 type ImportedRoom struct {
 	Line     int                 `json:"line"`
-	Status   string              `json:"status" enum:"new,exists,invalid" doc:"exists: a room with this name at this site is left as it is"`
+	Status   string              `json:"status" enum:"new,exists,invalid" doc:"exists: the site already has a room with this name, which stays as it is"`
 	ID       int64               `json:"id,omitempty" doc:"The created room"`
 	Name     string              `json:"name"`
 	Capacity int                 `json:"capacity"`

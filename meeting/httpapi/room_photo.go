@@ -24,7 +24,7 @@ func (h *handlers) registerRoomPhotos(api huma.API) {
 	}
 	register(api, get, h.roomPhoto)
 	set := heavy(operation("set-room-photo", http.MethodPut, "/rooms/{id}/photo", "Set the photo of a room", tag))
-	set.Description = "The picture is turned upright, made smaller, and stored anew without metadata, in two sizes."
+	set.Description = "The picture is turned upright, scaled down, and stored without metadata in two sizes."
 	register(api, set, h.setRoomPhoto)
 	register(api, deletes(operation("delete-room-photo", http.MethodDelete, "/rooms/{id}/photo", "Remove the photo of a room", tag)), h.deleteRoomPhoto)
 }

@@ -74,9 +74,9 @@ type SeriesResult struct {
 // SkippedDate is a date that cannot be booked, and the reason.
 type SkippedDate struct {
 	OriginalStart time.Time      `json:"original_start"`
-	Reason        string         `json:"reason" doc:"room_conflict, or the code of the policy that the date breaks, such as opening_hours or max_advance"`
+	Reason        string         `json:"reason" doc:"room_conflict, or the code of the policy that the date violates, such as opening_hours or max_advance"`
 	Conflicts     []DateConflict `json:"conflicts" nullable:"false" doc:"Times at which the rooms are taken"`
-	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Policies that the date breaks"`
+	Errors        []DateError    `json:"errors,omitempty" nullable:"false" doc:"Policies that the date violates"`
 }
 
 // DateConflict is a time at which a room is taken. It does not say by whom.

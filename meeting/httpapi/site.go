@@ -16,7 +16,7 @@ type Site struct {
 	ID        int64     `json:"id"`
 	Name      string    `json:"name"`
 	Timezone  *string   `json:"timezone" doc:"IANA time zone name; null if the installation's time zone applies"`
-	Address   *string   `json:"address" doc:"Part before the @ of the mail address that stands for any room of the site; null if it has none" example:"berlin"`
+	Address   *string   `json:"address" doc:"Part before the @ of the mail address that stands for any room of the site, or with plus signs and features, as in berlin+whiteboard, for any that has these; null if it has none" example:"berlin"`
 	Facility  *string   `json:"facility_email" doc:"Where faults of its rooms are mailed; null if nowhere" example:"facility@example.org"`
 	Access    Access    `json:"access" doc:"What members of groups may do in rooms of the site that have no access of their own"`
 	Version   int64     `json:"version"`
@@ -35,7 +35,7 @@ func siteOf(s *meeting.Site) Site {
 type SitePatch struct {
 	Name     Field[string] `json:"name,omitempty" doc:"1 to 200 characters"`
 	Timezone Field[string] `json:"timezone,omitempty" doc:"IANA time zone name for the site's rooms; null for the installation's time zone" example:"Europe/Berlin"`
-	Address  Field[string] `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none" example:"berlin"`
+	Address  Field[string] `json:"address,omitempty" doc:"Part before the @ of a mail address, in lower case; invitations to it book any room of the site that is large enough. Features may follow it with plus signs, in lower case and with hyphens, as in berlin+video-conference: then only rooms with these are booked. Null for none" example:"berlin"`
 	Facility Field[string] `json:"facility_email,omitempty" doc:"Where faults of its rooms are mailed; null for nowhere" example:"facility@example.org"`
 	Access   Field[Access] `json:"access,omitempty" doc:"Complete access, which replaces the previous one; null for everyone"`
 }

@@ -17,10 +17,10 @@ type MeetingType struct {
 	Name        string            `json:"name"`
 	Names       map[string]string `json:"names" doc:"Names by language (en, de, zh), shown instead of name"`
 	Color       string            `json:"color" enum:"gray,blue,teal,green,yellow,orange,red,pink,purple"`
-	MinRole     string            `json:"min_role" enum:"member,manager,admin" doc:"Least role of users who can book the type"`
+	MinRole     string            `json:"min_role" enum:"member,manager,admin" doc:"Minimum role for booking the type"`
 	SiteIDs     []int64           `json:"site_ids" nullable:"false" doc:"With room_ids: where the type can be booked; everywhere if both are empty"`
 	RoomIDs     []int64           `json:"room_ids" nullable:"false"`
-	QuotaExempt bool              `json:"quota_exempt" doc:"Whether meetings of the type neither count for quotas nor are limited by them"`
+	QuotaExempt bool              `json:"quota_exempt" doc:"Whether quotas ignore meetings of the type"`
 	Active      bool              `json:"active" doc:"Whether the type can be chosen"`
 	Version     int64             `json:"version"`
 	CreatedAt   time.Time         `json:"created_at"`
@@ -75,7 +75,7 @@ func (h *handlers) registerTypes(api huma.API) {
 	register(api, creates(operation("create-type", http.MethodPost, "/types", "Add a meeting type", tag)), h.createType)
 	register(api, operation("get-type", http.MethodGet, "/types/{id}", "Get a meeting type", tag), h.meetingType)
 	register(api, operation("update-type", http.MethodPatch, "/types/{id}", "Change a meeting type; its meetings stay as they are", tag), h.updateType)
-	register(api, deletes(operation("delete-type", http.MethodDelete, "/types/{id}", "Delete a meeting type that no meeting has", tag)), h.deleteType)
+	register(api, deletes(operation("delete-type", http.MethodDelete, "/types/{id}", "Delete a meeting type that no meeting uses", tag)), h.deleteType)
 }
 
 func (h *handlers) listTypes(ctx context.Context, _ *struct{}) (*listOutput[MeetingType], error) {

@@ -83,7 +83,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Result is what became of an event.
+// Result is the outcome for an event.
 type Result string
 
 const (
@@ -110,7 +110,7 @@ const (
 	ReasonUnknownOrganizer = "unknown_organizer"
 )
 
-// Item is what became of one event.
+// Item is the outcome for one event.
 type Item struct {
 	File      string // empty: there is no file
 	Line      int
@@ -143,10 +143,10 @@ func (r *Report) Count(of Result) int {
 	return n
 }
 
-// Import imports calendars. Each event is a transaction of its own. If Import is interrupted, a
-// repetition continues where it stopped. It fails with [meeting.ErrForbidden] unless the actor is an
-// admin or the system, with a [*meeting.InvalidError] if the options name a room or user that does not
-// exist, and if the database does; whatever is wrong with one event is in the report.
+// Import imports calendars, each event in a transaction of its own. If Import is interrupted, the next call
+// continues. It returns [meeting.ErrForbidden] unless the actor is an admin or the system, and a
+// [*meeting.InvalidError] if the options name an unknown room or user. Any other error means that the
+// database failed. Errors of single events are in the report.
 func (s *Service) Import(ctx context.Context, by meeting.Actor, sources []Source, o Options) (*Report, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden

@@ -25,14 +25,14 @@ var DefaultLimits = Limits{Size: 1 << 20, Events: 400, Components: 2_000, Depth:
 // ImportLimits are those of a calendar that an administrator imports.
 var ImportLimits = Limits{Size: 256 << 20, Events: 200_000, Components: 500_000, Depth: 8, Line: 64 << 10, Properties: 5_000}
 
-// Calendar is all that a file has of events. A file with several calendars is read as one.
+// Calendar holds the events of a file. Several calendars in a file are read as one.
 type Calendar struct {
 	Method  string // in upper case; empty: none
 	Objects []*Object
 	zone    string // X-WR-TIMEZONE
 }
 
-// Object is what calendars know under one UID.
+// Object holds the events with one UID.
 type Object struct {
 	UID       string
 	Master    *Event   // nil: only single dates of a series are known
@@ -49,7 +49,7 @@ func (o *Object) first() *Event {
 	return o.Overrides[0]
 }
 
-// Head returns the event that says what the object is about: the master, or the first date.
+// Head returns the event that describes the object: the master, or the first date.
 func (o *Object) Head() *Event { return o.first() }
 
 // Events returns the master, if it is known, and the overrides.
@@ -71,7 +71,7 @@ func (o *Object) Newest() (sequence int64, stamp time.Time) {
 	return sequence, stamp
 }
 
-// Faults returns what is wrong with any event of the object.
+// Faults returns the faults of all events of the object.
 func (o *Object) Faults() []Fault {
 	var all []Fault
 	if o.Master != nil {
@@ -83,8 +83,8 @@ func (o *Object) Faults() []Fault {
 	return all
 }
 
-// Read reads all events. It fails with a [*SyntaxError] if the input is no iCalendar, ends too early
-// or exceeds a limit. Whatever else is wrong is a fault of its event.
+// Read reads all events. It returns a [*SyntaxError] if the input is not iCalendar, ends too early or
+// exceeds a limit. All other errors are faults of their event.
 func Read(in io.Reader, l Limits) (*Calendar, error) {
 	r := &reader{lines: newLineReader(in, l), limits: l, calendar: &Calendar{}, zones: newZones()}
 	if err := r.read(); err != nil {

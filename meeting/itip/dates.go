@@ -246,7 +246,7 @@ func (s *seriesOf) addOverrides(d *Dates) {
 func (s *seriesOf) list(d *Dates) error {
 	dates := d.Set.Dates(recurrence.AllDates)
 	if len(dates) > maxDates {
-		return fmt.Errorf("a series that is no simple rule must have at most %d dates; this one has %d", maxDates, len(dates))
+		return fmt.Errorf("a series without a simple rule must have at most %d dates; this one has %d", maxDates, len(dates))
 	}
 	zone, stored := s.zone.Location, func(wall time.Time) time.Time { return wall }
 	if s.zone.Name == "" {

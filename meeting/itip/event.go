@@ -37,7 +37,7 @@ type Event struct {
 	zone string // X-WR-TIMEZONE of the calendar, for floating times
 }
 
-// Fault is something in an event that cannot be used.
+// Fault is an error in an event.
 type Fault struct {
 	Line    int
 	Message string
@@ -47,7 +47,7 @@ type Fault struct {
 type Person struct {
 	Email  string // empty: none was given
 	Name   string
-	SentBy string // address of who acts for the person; empty: nobody
+	SentBy string // address of the one acting for the person; empty: nobody
 }
 
 // Attendee is a person, room or other resource.

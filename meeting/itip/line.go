@@ -31,7 +31,7 @@ func (p *property) param(name string) string {
 	return ""
 }
 
-// SyntaxError reports a file that is no iCalendar, is cut off, or exceeds a limit.
+// SyntaxError reports a file that is not iCalendar, is incomplete, or exceeds a limit.
 type SyntaxError struct {
 	Line    int
 	Message string
@@ -81,8 +81,8 @@ func (r *lineReader) physical() ([]byte, error) {
 	}
 }
 
-// next returns the next content line, or io.EOF. Lines that are none are left out: some programs
-// forget to fold a text.
+// next returns the next content line, or io.EOF. It skips invalid lines, because some programs forget to
+// fold a text.
 func (r *lineReader) next() (*property, error) {
 	for {
 		text, at, err := r.unfolded()
@@ -123,7 +123,7 @@ func (r *lineReader) unfolded() (text []byte, line int, err error) {
 	}
 }
 
-// parseProperty returns nil if the text is no content line.
+// parseProperty returns nil if the text is not a content line.
 func parseProperty(text []byte) *property {
 	rest := decode(text)
 	end := strings.IndexAny(rest, ";:")
@@ -193,7 +193,7 @@ func decode(text []byte) string {
 	return string(runes)
 }
 
-// unescape returns a text value as people read it.
+// unescape returns a text value without escapes.
 func unescape(value string) string {
 	if !strings.Contains(value, `\`) {
 		return value

@@ -12,7 +12,7 @@ import (
 	"punctual/account/fault"
 )
 
-// Zone is what a TZID stands for.
+// Zone is the meaning of a TZID.
 type Zone struct {
 	// Name is an IANA zone; empty: the rules are the calendar's own, and no IANA zone has them.
 	Name     string

@@ -9,9 +9,9 @@ import (
 	"punctual/account/fault"
 )
 
-// With trust.unauthenticated: confirm, the address in From is mailed a link if nothing proves that an invitation comes
-// from there. It goes to strangers, too, whose address was forged. So it is sent only for a single person's invitation
-// that a mail server delivered from somebody (in a mailbox, that is Return-Path), not for what failed DMARC, and as often as limits.per_sender allows.
+// With trust.unauthenticated: confirm, an unproven invitation causes a mail with a link to the address in From. The
+// address may be forged, so that strangers get this mail. It is therefore not sent for mails that failed DMARC, that are
+// automatic, or that have no envelope sender (in a mailbox: Return-Path), nor more often than limits.per_sender.
 
 // ConfirmWithin is how long a sender can confirm an invitation.
 const ConfirmWithin = 72 * time.Hour

@@ -26,7 +26,7 @@ type Limits struct {
 	Events int
 }
 
-// Letter is what matters of a mail.
+// Letter holds the relevant parts of a mail.
 type Letter struct {
 	From      string   // address in lower case; empty: none, or several
 	Returned  string   // the topmost Return-Path: an address in lower case, or <> of a report about another mail; empty: none

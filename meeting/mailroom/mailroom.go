@@ -1,7 +1,7 @@
 // Package mailroom receives mails for rooms and sites, and decides which of them are trusted.
 //
 // A mail goes through three steps. Receive stores it, one row per recipient, together with the
-// verdict on it; only then is the sending server told that it was accepted. The delay job
+// verdict on it; only then is it accepted from the sending server. The delay job
 // itip.process hands the calendar message of each trusted mail to package scheduling, which books and
 // replies. An administrator sees every mail, releases those in quarantine and retries those that
 // failed.
@@ -61,8 +61,8 @@ const (
 // ErrNotFound means that there is no such mail.
 var ErrNotFound = errors.New("mailroom: no such mail")
 
-// ErrNoResponse means that a mail for a meeting is no response to its invitation: it was written by a
-// person, whom the refusal tells that the organizer does not read it.
+// ErrNoResponse means that a mail for a meeting is not a response to its invitation. The refusal informs
+// its author that the organizer does not read it.
 var ErrNoResponse = errors.New("mailroom: a mail for a meeting must be a response to its invitation")
 
 // A StateError means that a mail in this state cannot be released or retried.

@@ -26,19 +26,19 @@ type Calendar struct {
 	DryRun    bool   // book and send nothing
 }
 
-// A Processor does what calendar messages say.
+// A Processor carries out calendar messages.
 type Processor interface {
 	// Process must be idempotent: after a crash it is called again. An error means that it should be
 	// called again later.
 	Process(ctx context.Context, c Calendar) (*Outcome, error)
-	// Help tells a sender, once, that rooms cannot read winmail.dat, and what to change. c has no
+	// Help mails a sender, once, that rooms cannot read winmail.dat, and what to change. c has no
 	// calendar message.
 	Help(ctx context.Context, c Calendar) (*Outcome, error)
 	// Ask mails the sender, once for all copies of a mail, a link to confirm it. It returns what the mail is about.
 	Ask(ctx context.Context, c Calendar, title string, m *Mail) (string, error)
 }
 
-// Outcome is what was done about a calendar message.
+// Outcome is the result of processing a calendar message.
 type Outcome struct {
 	State      State    `json:"state"`            // Done, Outdated or Refused
 	Reason     string   `json:"reason,omitempty"` // code; empty: processed
@@ -48,7 +48,7 @@ type Outcome struct {
 	SeriesID   int64    `json:"series_id,omitempty"`
 }
 
-// Answer is what a room answers, for an event or one of its dates.
+// Answer is a room's response to an event or one of its dates.
 type Answer struct {
 	Address string `json:"address"`           // local part
 	RoomID  int64  `json:"room_id,omitempty"` // 0: no room was found
@@ -229,7 +229,7 @@ func (p *Process) record(ctx context.Context, m *Mail, o *Outcome) error {
 	return nil
 }
 
-// Tried is what would become of a mail for one recipient.
+// Tried is the result of a dry run for one recipient.
 type Tried struct {
 	Recipient string
 	Verdict   Verdict
@@ -238,7 +238,7 @@ type Tried struct {
 	Outcome   *Outcome // what processing it would do, even if the verdict keeps it from being processed; nil: it has no calendar message
 }
 
-// Try returns what would become of a mail, and stores and sends nothing.
+// Try is a dry run of a mail. It stores and sends nothing.
 func (p *Process) Try(ctx context.Context, e Envelope, raw []byte) ([]Tried, error) {
 	j, err := p.Judge(ctx, e, raw)
 	if err != nil {

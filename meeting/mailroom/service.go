@@ -119,9 +119,9 @@ func (e Envelope) sender(l *Letter) string {
 	return shown(strings.ToLower(e.Sender))
 }
 
-// Receive stores a mail for each recipient, with the verdict on it. Once it returns nil the mail is not
-// lost. A mail that was received before is not stored again. [ErrNoResponse] refuses a mail for good; any
-// other error means that the database failed. It returns the mails that were stored.
+// Receive stores a mail for each recipient with its verdict, and returns the stored mails. After that the
+// mail cannot be lost. A mail that was received before is not stored again. [ErrNoResponse] refuses a mail
+// permanently; any other error means that the database failed.
 func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail, error) {
 	judged, err := s.Judge(ctx, e, raw)
 	if err != nil {
@@ -172,7 +172,7 @@ var ofMeeting = regexp.MustCompile(`^(?i:meeting|series)-[0-9]+@`)
 // isRoom reports whether a known address is that of a room or a site, and not of a meeting.
 func isRoom(address string) bool { return !ofMeeting.MatchString(address) }
 
-// limit puts the mails of a sender who sends too many in quarantine.
+// limit quarantines the mails of a sender beyond the limit.
 func (s *Service) limit(ctx context.Context, j *Judged, ms []*Mail) {
 	if !slices.ContainsFunc(ms, func(m *Mail) bool { return m.State == New }) {
 		return
@@ -208,7 +208,7 @@ func (t Trust) state(v Verdict) State {
 	return Refused
 }
 
-// Judged is what was found about a mail.
+// Judged is the verdict on a mail.
 type Judged struct {
 	Letter   *Letter
 	Calendar *itip.Calendar // nil: none that can be read

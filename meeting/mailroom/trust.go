@@ -21,7 +21,7 @@ type Trust struct {
 	Confirm bool     // senders who are not authenticated are asked whether an invitation is theirs
 }
 
-// failedDMARC means that the mail is forged, and not only that nothing proves its sender.
+// failedDMARC means that the mail is forged, rather than that its sender is unproven.
 const failedDMARC = "failed DMARC"
 
 // authenticated returns why the address in From is not proven, or "".
@@ -115,8 +115,8 @@ func attends(from string, c *itip.Calendar) bool {
 	return from != ""
 }
 
-// isOrActsFor reports whether a sender is the person, or acts for them. Anybody can claim that of themselves
-// (SENT-BY), so only those of the same organization are believed.
+// isOrActsFor reports whether a sender is the person, or acts for them. Anyone can claim to act for someone
+// (SENT-BY), so the claim counts only within the same organization.
 func isOrActsFor(from string, who itip.Person) bool {
 	return strings.EqualFold(who.Email, from) ||
 		strings.EqualFold(who.SentBy, from) && sameOrganization(domainOf(from), domainOf(who.Email))

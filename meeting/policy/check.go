@@ -46,7 +46,7 @@ func (r *Room) Check(p Proposal, limits Limits) []fault.Fault {
 	}
 	if p.Booked == nil {
 		if !r.Active {
-			v.Violate("room_ids", "room_inactive", fault.Figures{RoomID: r.ID}, "%s cannot be booked at present", r.Name)
+			v.Violate("room_ids", "room_inactive", fault.Figures{RoomID: r.ID}, "%s cannot be booked at the moment", r.Name)
 		}
 		r.checkLead(p, limits, &v)
 	}

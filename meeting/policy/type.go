@@ -23,7 +23,7 @@ func (t *MeetingType) Check(rooms []*Room) []fault.Fault {
 	var v fault.List
 	for _, r := range rooms {
 		if !t.Takes(r) {
-			v.Violate("type_id", "type_room", fault.Figures{RoomID: r.ID}, "%s does not take meetings of the type %s", r.Name, t.Name)
+			v.Violate("type_id", "type_room", fault.Figures{RoomID: r.ID}, "%s is not available for meetings of the type %s", r.Name, t.Name)
 		}
 	}
 	return v

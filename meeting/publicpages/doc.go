@@ -1,4 +1,3 @@
-// Package publicpages serves the public calendar, which everybody can read without signing in. Its pages
-// need no scripts, and show what the service returns as public: never people, descriptions or titles of
-// private meetings.
+// Package publicpages serves the public calendar, which everyone can read without signing in. Its pages
+// need no scripts. They never show people, descriptions or titles of private meetings.
 package publicpages

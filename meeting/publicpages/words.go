@@ -45,7 +45,7 @@ func (w *words) Date(t time.Time) string { return w.date(w, t) }
 
 func (w *words) InZone(zone string) string { return fmt.Sprintf(w.Zone, zone) }
 
-// wordsFor returns the words of the first language of an Accept-Language header that there are; else
+// wordsFor returns the words of the first supported language of an Accept-Language header, otherwise
 // English.
 func wordsFor(accepted string) *words {
 	for part := range strings.SplitSeq(accepted, ",") {

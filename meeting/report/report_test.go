@@ -66,6 +66,31 @@ func TestZoneDays(t *testing.T) {
 	}
 }
 
+// The opening hours of all days and hours of a span, found at once, are those of each, also where clocks change.
+func TestOpenings_ofEachDayAndHour(t *testing.T) {
+	hours := &policy.Policy{OpeningHours: []policy.OpeningHours{
+		{Days: []string{"MO", "TU", "SU"}, From: "00:30", To: "03:15"}, {Days: []string{"MO", "SA", "SU"}, From: "08:20", To: "24:00"},
+	}}
+	for _, span := range []clock.Slot{
+		{Start: instantOf(t, "2027-03-26T05:10:00Z"), End: instantOf(t, "2027-04-05T20:40:00Z")},
+		{Start: instantOf(t, "2027-10-29T05:10:00Z"), End: instantOf(t, "2027-11-10T20:40:00Z")},
+	} {
+		for _, zone := range []string{"Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"} {
+			days := zoneDays(span, []string{zone}, "")
+			for name, parts := range map[string][]ZoneDay{"days": days, "hours": zoneHours(days, "")} {
+				for _, p := range []*policy.Policy{hours, {}} {
+					want := map[string]time.Duration{}
+					for _, d := range parts {
+						want[d.Day] += openFor(p, d.Slot, clock.ZoneOrUTC(zone))
+					}
+					open := &openings{span: span, days: map[string][]ZoneDay{zone: parts}, known: map[opening]map[string]time.Duration{}}
+					same(t, zone+" "+name, open.of(&Room{Zone: zone, Policy: p}), want)
+				}
+			}
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	span := clock.Slot{Start: instantOf(t, "2027-02-08T00:00:00Z"), End: instantOf(t, "2027-02-10T00:00:00Z")}
 	hours := &policy.Policy{OpeningHours: []policy.OpeningHours{{Days: []string{"MO", "TU"}, From: "08:00", To: "18:00"}}}

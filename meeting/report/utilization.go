@@ -165,8 +165,23 @@ func (o *openings) of(r *Room) map[string]time.Duration {
 	if o.days == nil {
 		open[""] = openFor(r.Policy, o.span, loc)
 	}
-	for _, d := range o.days[r.Zone] {
-		open[d.Day] += openFor(r.Policy, d.Slot, loc)
+	if days := o.days[r.Zone]; len(days) > 0 {
+		// All at once: a year has 8,784 hours.
+		hours := r.Policy.OpenHours(clock.Slot{Start: days[0].Slot.Start, End: days[len(days)-1].Slot.End}, loc)
+		for _, d := range days {
+			for len(hours) > 0 && !hours[0].End.After(d.Slot.Start) {
+				hours = hours[1:]
+			}
+			var sum time.Duration
+			for _, h := range hours {
+				part, ok := h.Intersect(d.Slot)
+				if !ok {
+					break
+				}
+				sum += part.Duration()
+			}
+			open[d.Day] += sum
+		}
 	}
 	o.known[key] = open
 	return open

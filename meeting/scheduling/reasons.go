@@ -75,7 +75,7 @@ var englishReasons = reasons{
 	periods: map[string]string{"day": "day", "week": "week", "month": "month"},
 	texts: map[string]string{
 		"not_allowed":         "You may not book {room}.",
-		"room_inactive":       "{room} cannot be booked at present.",
+		"room_inactive":       "{room} cannot be booked at the moment.",
 		"blackout":            "{room} is closed from {from} to {to}.",
 		"capacity":            "{room} seats {limit}, and {actual} are invited.",
 		"min_duration":        "{room} must be booked for at least {limit}.",

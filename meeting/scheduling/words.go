@@ -37,7 +37,7 @@ type words struct {
 
 var english = &words{
 	lang: "en", reasons: englishReasons, accepted: "Accepted: %s", tentative: "Tentative: %s", declined: "Declined: %s",
-	isAccepted: "%s is booked.", isTentative: "%s is requested. You will get another answer when the request is decided.",
+	isAccepted: "%s is booked.", isTentative: "%s is requested. You will get another reply after the decision.",
 	isDeclined: "%s is not booked.", taken: "%s is taken from %s to %s.", closed: "%s cannot be booked.",
 	zone:         "The times are in the time zone %s.",
 	alternatives: "These times and rooms are free:", needsApproval: "needs approval",
@@ -45,16 +45,16 @@ var english = &words{
 	noRoomWith:       "No room that is free at this time has: %s.",
 	noRoom:           "No room is free at this time.", over: "The meeting is over.", invalid: "The event cannot be read: %s.",
 	cancelledHere: "The meeting was cancelled.", released: "The room was released because nobody checked in.",
-	rejected: "The request was rejected.", expired: "Nobody decided the request in time.", withdrawn: "The room is no longer available.",
+	rejected: "The request was rejected.", expired: "Nobody decided on the request in time.", withdrawn: "The room is no longer available.",
 	unreadable: "Your invitation could not be read",
-	winmail: "Your mail to %s has its calendar message in winmail.dat, which only Outlook reads. So no room was booked.\n\n" +
+	winmail: "The calendar message in your mail to %s is in winmail.dat, which only Outlook can read. No room was booked.\n\n" +
 		"In Outlook, open File > Options > Mail, choose HTML under \"Compose messages in this format\", and send the invitation again. " +
 		"Administrators of Exchange can turn off Rich Text for the domain of the rooms.",
 	dates: "%d dates cannot be booked.", beyond: "The series extends further ahead than rooms can be booked.", proposes: "Proposes %s to %s.", delegated: "Delegates to %s.", layout: "Mon, Jan 2, 2006, 15:04",
 	counter: "New time proposed: %s", counterText: "%s is free from %s to %s. Accept this proposal to move the meeting, or decline it.",
 	confirm: "Please confirm your invitation",
-	confirmText: "%s received an invitation from your address: %s\n\nYour mail server did not prove that it comes from you. If it does, confirm it within three days:\n\n%s\n\n" +
-		"If it does not, ignore this mail. Nothing is booked then.",
+	confirmText: "%s received an invitation from your address: %s\n\nWe could not verify that it is from you. If it is, confirm it within three days:\n\n%s\n\n" +
+		"If it is not, ignore this mail. Then nothing is booked.",
 }
 
 var german = &words{

@@ -1,5 +1,5 @@
-// Package svg makes uploaded SVG drawings harmless. It reads a drawing as XML and writes another one from
-// the elements, attributes and values that it knows: shapes, texts, gradients, patterns and references
-// within the drawing. Nothing else of an upload reaches readers: no script, no event handler, no style
-// sheet, no animation, no address of another file, no entity.
+// Package svg makes uploaded SVG drawings safe. It parses a drawing as XML and writes a new one that has
+// only elements, attributes and values from an allow list: shapes, text, gradients, patterns and internal
+// references. The result has no scripts, event handlers, style sheets, animations, external references or
+// entities.
 package svg

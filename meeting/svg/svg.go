@@ -34,8 +34,8 @@ func Is(data []byte) bool {
 	return bytes.HasPrefix(text, []byte("<")) && bytes.Contains(text, []byte("svg"))
 }
 
-// Clean returns a drawing with the shapes of an SVG. It leaves out what it does not know, and refuses
-// with a [*fault.InvalidError] what is no SVG, too large, too deep, or refers to itself.
+// Clean returns a drawing with the allowed shapes of an SVG and drops everything else. It returns a
+// [*fault.InvalidError] if data is not an SVG, is too large or too deeply nested, or refers to itself.
 func Clean(data []byte) (*Drawing, error) {
 	if len(data) > MaxBytes {
 		return nil, fault.Invalid("image", "too_large", "must have at most %d KB", MaxBytes>>10)

@@ -56,7 +56,7 @@ type Notification struct {
 	Address   string     `json:"address" doc:"Email address or phone number"`
 	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
-	Expires   *time.Time `json:"expires" doc:"When it is too late to send it; null if it never is"`
+	Expires   *time.Time `json:"expires" doc:"Time after which it is not sent; null if there is none"`
 	Attempts  int        `json:"attempts"`
 	MessageID *string    `json:"message_id" doc:"Message ID, the same for every attempt; null before the first"`
 	LastError *string    `json:"last_error" doc:"Why the last attempt failed, or why the notification was not sent"`
@@ -181,8 +181,8 @@ type resendInput struct {
 
 type resendOutput struct {
 	Body struct {
-		Resent  int     `json:"resent" doc:"Number of notifications that are sent again"`
-		Skipped []int64 `json:"skipped" nullable:"false" doc:"IDs that are not sent again: pending, sending, cancelled, superseded or unknown"`
+		Resent  int     `json:"resent" doc:"Number of notifications that are resent"`
+		Skipped []int64 `json:"skipped" nullable:"false" doc:"IDs that are not resent: pending, sending, cancelled, superseded or unknown"`
 	}
 }
 

@@ -110,7 +110,7 @@ func (w *Webhook) faults(known []string) (fs []Fault) {
 		at := fmt.Sprintf("body.events[%d]", i)
 		switch {
 		case !slices.Contains(known, e):
-			fs = append(fs, fault.New(at, "unknown", "%q is none of %s", clip(e), strings.Join(known, ", ")))
+			fs = append(fs, fault.New(at, "unknown", "%q must be one of %s", clip(e), strings.Join(known, ", ")))
 		case seen[e]:
 			fs = append(fs, fault.New(at, "duplicate", "%s is named twice", e))
 		}

@@ -2,6 +2,9 @@ package bench
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +13,73 @@ import (
 	"punctual/tests/testenv"
 )
 
-// largeOrganisationSQLite is largeOrganisation with its takenDay, in a SQLite file.
+// largeOrganisationSQLite starts the program with largeOrganisation and its takenDay, in a SQLite file.
 func largeOrganisationSQLite(b *testing.B) organisation {
 	b.Helper()
+	kept, day := "", today()
+	if dir := os.Getenv(dataVariable); dir != "" {
+		found, _ := filepath.Glob(filepath.Join(dir, "organisation_*"))
+		for _, file := range found {
+			if loaded, ok := loadedOn(filepath.Base(file)); ok {
+				kept, day = file, loaded
+			} else {
+				os.Remove(file)
+			}
+		}
+		if kept == "" {
+			kept = filepath.Join(dir, day.Format(organisationName))
+			copyFile(b, loadSQLite(b, day), kept)
+		}
+	} else {
+		kept = loadSQLite(b, day)
+	}
 	url := testenv.SQLite(b)
-	p := testenv.PrepareServer(b, testenv.Config{Database: url, YAML: "log: { level: warn }\nemail: { driver: off }\n"})
+	copyFile(b, kept, strings.TrimPrefix(url, "sqlite:"))
+	p := testenv.PrepareServer(b, testenv.Config{Database: url, YAML: sqliteYAML})
+	p.Start(b)
+	db, err := database.Open(b.Context(), url, database.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	return organisation{
+		ServerInstance: p, admin: p.Admin(b), taken: takenDay(day), site: 1, room: 1,
+		cpu: func() time.Duration { return cpuOf(b, p) },
+		exec: func(sql string, args ...any) {
+			b.Helper()
+			if _, err := db.SQL.ExecContext(b.Context(), sql, args...); err != nil {
+				b.Fatalf("%s: %v", sql, err)
+			}
+		},
+	}
+}
+
+const sqliteYAML = "log: { level: warn }\nemail: { driver: off }\n"
+
+func copyFile(b *testing.B, from, to string) {
+	b.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		b.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// loadSQLite returns the path of a file with it, which no program uses.
+func loadSQLite(b *testing.B, loaded time.Time) string {
+	b.Helper()
+	url := testenv.SQLite(b)
+	p := testenv.PrepareServer(b, testenv.Config{Database: url, YAML: sqliteYAML})
 	p.Start(b)
 	p.Admin(b)
 	if code := p.Stop(); code != 0 {
@@ -24,21 +89,6 @@ func largeOrganisationSQLite(b *testing.B) organisation {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { db.Close() })
-	cpu := func() time.Duration {
-		used, err := processorTime(p.PID())
-		if err != nil {
-			b.Fatal(err)
-		}
-		return used
-	}
-	o := organisation{ServerInstance: p, site: 1, room: 1, cpu: cpu, exec: func(sql string, args ...any) {
-		b.Helper()
-		if _, err := db.SQL.ExecContext(b.Context(), sql, args...); err != nil {
-			b.Fatalf("%s: %v", sql, err)
-		}
-	}}
-
 	const (
 		now    = "(unixepoch() * 1000000)"
 		day    = 86_400_000_000
@@ -81,13 +131,23 @@ func largeOrganisationSQLite(b *testing.B) organisation {
 		fmt.Sprintf(book+"SELECT 'Long', %s, %s + 366 * %d, %s FROM %s", today, today, day, booked, numbers(1)),
 		fmt.Sprintf("INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT max(id), %d, 0 FROM meetings", largeRooms+1),
 		// The taken day.
-		fmt.Sprintf(book+"SELECT 'Taken', %[1]d + i %% 4 * %[2]d, %[1]d + (i %% 4 + 1) * %[2]d, %[3]s FROM %[4]s", takenDay().UnixMicro(), day/4, booked, numbers(4*largeRooms)),
+		fmt.Sprintf(book+"SELECT 'Taken', %[1]d + i %% 4 * %[2]d, %[1]d + (i %% 4 + 1) * %[2]d, %[3]s FROM %[4]s", takenDay(loaded).UnixMicro(), day/4, booked, numbers(4*largeRooms)),
 		fmt.Sprintf("INSERT INTO meeting_rooms (meeting_id, room_id, position) SELECT id, 1 + (id - %d) / 4, 0 FROM meetings WHERE title = 'Taken'", largeMeetings+2),
 		fmt.Sprintf(`INSERT INTO occupancies (meeting_id, room_id, starts_at, ends_at) SELECT m.id, mr.room_id, m.starts_at, m.ends_at
 			FROM meetings m JOIN meeting_rooms mr ON mr.meeting_id = m.id
-			WHERE m.title IN ('Taken', 'Long') OR m.ends_at <= %[1]d OR m.starts_at >= %[1]d + %[2]d ORDER BY mr.room_id, m.starts_at`, takenDay().UnixMicro(), day))
-	o.exec(strings.Join(append(append(all, create...), "COMMIT"), ";\n"))
+			WHERE m.title IN ('Taken', 'Long') OR m.ends_at <= %[1]d OR m.starts_at >= %[1]d + %[2]d ORDER BY mr.room_id, m.starts_at`, takenDay(loaded).UnixMicro(), day))
+	all = append(append(all, create...),
+		"INSERT INTO meeting_search (rowid, body) SELECT id, search_text(title, description, fields) FROM meetings", "COMMIT")
+	if _, err := db.SQL.ExecContext(b.Context(), strings.Join(all, ";\n")); err != nil {
+		b.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
 	p.Start(b)
-	o.admin = p.Admin(b)
-	return o
+	awaitSums(b, p.Admin(b))
+	if code := p.Stop(); code != 0 {
+		b.Fatalf("the program stopped with %d", code)
+	}
+	return strings.TrimPrefix(url, "sqlite:")
 }

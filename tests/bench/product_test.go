@@ -50,11 +50,20 @@ func startWith(b *testing.B, c testenv.Config, seed func(db *pgxpool.Pool)) *pro
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(db.Close)
 	exec(b, db, "ALTER SYSTEM SET track_commit_timestamp = on")
+	db.Close()
 	pg.Restart(b)
-	db.Reset()
+	return startOn(b, url, c, seed)
+}
 
+// startOn does so on a database of Postgres.
+func startOn(b *testing.B, url string, c testenv.Config, seed func(db *pgxpool.Pool)) *product {
+	b.Helper()
+	db, err := pgxpool.New(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(db.Close)
 	server := testenv.RedisServer(b)
 	o, err := redis.ParseURL(server.URL())
 	if err != nil {
@@ -363,11 +372,7 @@ func (p *product) calls(b *testing.B) (n int64) {
 // cpu is the processor time the program has used.
 func (p *product) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	used, err := processorTime(p.PID())
-	if err != nil {
-		b.Fatal(err)
-	}
-	return used
+	return cpuOf(b, p.ServerInstance)
 }
 
 // postgresCPU is the processor time that the server's processes have used.
@@ -383,6 +388,16 @@ func (p *product) postgresCPU(b *testing.B) (total time.Duration) {
 		total += used
 	}
 	return total
+}
+
+// cpuOf is the processor time that a program has used so far.
+func cpuOf(b *testing.B, s *testenv.ServerInstance) time.Duration {
+	b.Helper()
+	used, err := processorTime(s.PID())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return used
 }
 
 func processorTime(pid int) (time.Duration, error) {

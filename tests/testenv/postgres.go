@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -78,6 +79,7 @@ func SharedPostgres(t testing.TB) *PostgresInstance {
 type PostgresInstance struct {
 	*process
 	dir  string
+	data string // folder of the databases
 	bin  string
 	port int
 	conf []string
@@ -99,7 +101,25 @@ func PostgresServer(t testing.TB, d Durability) *PostgresInstance {
 	return s
 }
 
-func startPostgres(d Durability) (*PostgresInstance, error) {
+// KeptPostgres starts a durable server with the databases in a folder, which stay there when the test
+// ends. The user postgres must be able to enter the folder that it is in.
+func KeptPostgres(t testing.TB, data string) *PostgresInstance {
+	t.Helper()
+	s, err := startPostgresOn(Durable, data)
+	if err != nil {
+		t.Fatalf("Postgres: %v", err)
+	}
+	t.Cleanup(func() {
+		s.stop(syscall.SIGINT) // else the next start has to recover
+		os.RemoveAll(s.dir)
+	})
+	return s
+}
+
+func startPostgres(d Durability) (*PostgresInstance, error) { return startPostgresOn(d, "") }
+
+// startPostgresOn starts a server with the databases in a folder; empty: in a new one.
+func startPostgresOn(d Durability, data string) (*PostgresInstance, error) {
 	base := baseDir
 	conf := []string{
 		"listen_addresses=127.0.0.1", "max_connections=300", "logging_collector=off", "log_checkpoints=off",
@@ -119,6 +139,7 @@ func startPostgres(d Durability) (*PostgresInstance, error) {
 	if s.dir, err = serverDir(base, "postgres"); err != nil {
 		return nil, err
 	}
+	s.data = cmp.Or(data, filepath.Join(s.dir, "data"))
 	if os.Getuid() == 0 { // Postgres refuses to run as root
 		if s.cred, err = postgresUser(); err != nil {
 			return nil, err
@@ -127,9 +148,19 @@ func startPostgres(d Durability) (*PostgresInstance, error) {
 			return nil, err
 		}
 	}
-	initdb := s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	if _, err := os.Stat(s.data); err != nil {
+		if err := os.Mkdir(s.data, 0o700); err != nil {
+			return nil, err
+		}
+		if s.cred != nil {
+			if err := os.Chown(s.data, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+				return nil, err
+			}
+		}
+		initdb := s.command("initdb", "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+		if out, err := initdb.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+		}
 	}
 	return onFreePort(func(port int) (*PostgresInstance, error) {
 		s.port = port
@@ -168,8 +199,6 @@ func postgresUser() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-func (s *PostgresInstance) data() string { return filepath.Join(s.dir, "data") }
-
 func (s *PostgresInstance) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir // the test's own folder may be closed to the user postgres
@@ -181,7 +210,7 @@ func (s *PostgresInstance) command(name string, args ...string) *exec.Cmd {
 }
 
 func (s *PostgresInstance) start() error {
-	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.dir}
+	args := []string{"-D", s.data, "-p", strconv.Itoa(s.port), "-k", s.dir}
 	for _, c := range s.conf {
 		args = append(args, "-c", c)
 	}
@@ -198,7 +227,7 @@ func (s *PostgresInstance) start() error {
 func (s *PostgresInstance) exec(sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	c, err := pgx.Connect(ctx, s.url("postgres"))
+	c, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
 		return err
 	}
@@ -207,7 +236,8 @@ func (s *PostgresInstance) exec(sql string) error {
 	return err
 }
 
-func (s *PostgresInstance) url(database string) string {
+// URL of a database.
+func (s *PostgresInstance) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", "postgres"), Host: fmt.Sprintf("127.0.0.1:%d", s.port),
 		Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
@@ -243,7 +273,7 @@ func (s *PostgresInstance) DatabaseFrom(t testing.TB, template string) string {
 // Create makes a database with the content of a template, for as long as the server runs, and
 // returns its URL.
 func (s *PostgresInstance) Create(name, template string) (string, error) {
-	return s.url(name), s.exec(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template))
+	return s.URL(name), s.exec(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template))
 }
 
 // Kill ends the server at once, as a power cut would, and waits for it.

@@ -98,3 +98,33 @@ test('a chosen language is kept in the profile, unless it is there', async () =>
   await session.speak('zh')
   expect([requests.length, i18n.language]).toEqual([1, 'zh'])
 })
+
+test('the user of the last visit is assumed until the server answers', async () => {
+  route('GET /auth/session', () => ({ user: { ...ada, phone: '+49301234567' } }))
+  await session.load()
+  expect(localStorage.getItem('punctual.user')).not.toContain('4930')
+  session.user = null
+  session.state = 'unknown'
+  session.confirmed = false
+
+  expect(session.resume()).toMatchObject({ id: 7, name: 'Ada', locale: 'de-AT' })
+  expect([session.state, session.confirmed, session.decides]).toEqual(['in', false, true])
+  await session.load()
+  expect([session.state, session.confirmed, (session.user as User | null)?.phone]).toEqual(['in', true, '+49301234567'])
+
+  // Signed out meanwhile: nobody is assumed from now on.
+  reset()
+  route('GET /auth/session', () => ({ user: null }))
+  await session.load()
+  expect([session.state, session.confirmed, session.resume()]).toEqual(['out', false, null])
+})
+
+test('nobody is assumed who must set up two-step verification, or if the storage holds something else', async () => {
+  route('GET /auth/session', () => ({ user: ada, enroll: true }))
+  await session.load()
+  expect(session.resume()).toBe(null)
+  for (const broken of ['{', '[]', '{"name":"Ada"}']) {
+    localStorage.setItem('punctual.user', broken)
+    expect(session.resume()).toBe(null)
+  }
+})

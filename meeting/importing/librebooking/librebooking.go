@@ -1,4 +1,4 @@
-// Package librebooking reads the database of LibreBooking, and of Booked Scheduler from which it comes.
+// Package librebooking reads the database of LibreBooking, and of its predecessor Booked Scheduler.
 package librebooking
 
 import (
@@ -53,7 +53,7 @@ const (
 	resourceHidden      = 2
 )
 
-// Read turns the tables of LibreBooking into data.
+// Read converts the tables of LibreBooking to data.
 func Read(all map[string]*sqldump.Table) (*moving.Data, error) {
 	for _, name := range []string{"resources", "schedules", "users", "reservation_series", "reservation_instances"} {
 		if all[name] == nil {
@@ -509,7 +509,7 @@ func ruleOf(kind, options string, start time.Time, loc *time.Location) string {
 	return strings.Join(append(parts, "UNTIL="+last.UTC().Format("20060102T150405Z")), ";")
 }
 
-// lost notes what has no place here.
+// lost notes what cannot be imported.
 func (r *reader) lost() {
 	for table, text := range map[string]string{
 		"blackout_instances": "blackout times do not come over; enter them as blackouts",

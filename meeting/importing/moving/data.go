@@ -1,5 +1,5 @@
-// Package moving brings the rooms, people and bookings of another booking program to punctual. Packages
-// beside it read the programs' databases and describe them as [Data].
+// Package moving imports the rooms, people and bookings of another booking program. The packages next to
+// it read the programs' databases and convert them to [Data].
 package moving
 
 import (
@@ -23,7 +23,7 @@ type Data struct {
 	Notes    []Note
 }
 
-// Note says what of the other program has no place here, or differs.
+// Note describes something of the other program that is not imported, or differs.
 type Note struct {
 	About   string `json:"about"` // such as area London
 	Message string `json:"message"`

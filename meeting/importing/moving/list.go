@@ -16,9 +16,9 @@ import (
 // ListColumns are the columns of a list of bookings.
 var ListColumns = []string{"title", "room", "start", "end", "organizer", "site", "timezone", "description", "attendees", "private", "id"}
 
-// ReadList turns a CSV list of bookings into data for an import with [Options.Existing]. Times are like
-// 2027-02-10T09:00 or 2027-02-10 09:00, in the time zone of their line, or else in zone; or they have
-// an offset. It fails with a [*table.SyntaxError] if the text is no CSV.
+// ReadList converts a CSV list of bookings to data for an import with [Options.Existing]. Times are like
+// 2027-02-10T09:00 or 2027-02-10 09:00, with an offset or in the time zone of their line, otherwise in zone.
+// It returns a [*table.SyntaxError] if the text is not CSV.
 func ReadList(text, zone string) (*Data, error) {
 	rows, err := table.Read(text, ListColumns)
 	if err != nil {

@@ -28,7 +28,7 @@ type Store interface {
 	Forget(ctx context.Context, id int64) error
 }
 
-// People makes users. It never sends a mail.
+// People creates users. It never sends mails.
 type People interface {
 	// Ensure returns the users with these addresses, by lower-case address, and creates those that do
 	// not exist, without a password. It returns how many it created, or would.
@@ -66,7 +66,7 @@ func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("%d bookings conflict with others; nothing was imported", e.N)
 }
 
-// Service brings data to this installation. Safe for concurrent use.
+// Service imports data from other programs. Safe for concurrent use.
 type Service struct {
 	meetings *booking.Service
 	approval *approval.Service
@@ -85,9 +85,9 @@ func NewService(meetings *booking.Service, a *approval.Service, s *series.Servic
 // batch is how many meetings are saved in one transaction.
 const batch = 500
 
-// Move imports data. What is here already is left as it is, or updated if it differs there. If Move is
-// interrupted, a repetition continues where it stopped. It fails with [meeting.ErrForbidden] unless the
-// actor is an admin or the system; whatever is wrong with one booking is in the report.
+// Move imports data. Bookings from an earlier run are updated if they have changed, otherwise unchanged. If
+// Move is interrupted, the next call continues. It returns [meeting.ErrForbidden] unless the actor is an
+// admin or the system. Errors of single bookings are in the report.
 func (s *Service) Move(ctx context.Context, by meeting.Actor, data *Data, o Options) (*Report, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
@@ -432,7 +432,7 @@ func (i *item) without(taken []meeting.Skipped) (*item, []*Conflict) {
 	})
 	slices.SortFunc(lost, func(a, b *Conflict) int { return cmp.Compare(a.Lost.ID, b.Lost.ID) })
 	if rest == nil || len(lost) == 0 {
-		if len(lost) == 0 { // not found again: all of them, rather than trying for ever
+		if len(lost) == 0 { // not found again: all of them, to avoid an endless loop
 			for _, b := range i.bookings() {
 				lost = append(lost, conflictOf(b, taken[0]))
 			}
@@ -442,7 +442,7 @@ func (i *item) without(taken []meeting.Skipped) (*item, []*Conflict) {
 	return &item{uid: i.uid, series: rest}, lost
 }
 
-// lostUID tells the UID of what is kept of a booking that lost its room.
+// lostUID returns the UID of the rejected meeting that is kept for a booking without its room.
 func lostUID(b *Booking) string { return b.UID + "#lost" }
 
 // lose keeps bookings that lost their rooms visible, as the options say.
@@ -536,7 +536,7 @@ func (r *run) elsewhere(ctx context.Context, c *Conflict, p *Problem) (bool, err
 	return false, nil
 }
 
-// describe says who has the room instead.
+// describe names the booking that has the room.
 func (r *run) describe(c *Conflict) string {
 	if c.Won == nil {
 		return fmt.Sprintf("%s is taken by a meeting that was here before", r.roomNames[c.Room])

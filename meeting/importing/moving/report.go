@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Result is what became of a room, a person or a booking.
+// Result is the outcome for a room, a person or a booking.
 type Result string
 
 const (

@@ -19,7 +19,7 @@ import (
 	"punctual/meeting/policy"
 )
 
-// Options say what a database does not hold.
+// Options add what the database does not contain.
 type Options struct {
 	Prefix    string            // of the tables; empty: found by their names
 	Timezone  string            // IANA, of areas that name none: $timezone of config.inc.php
@@ -39,7 +39,7 @@ func Want(name string) bool {
 // letters are the types that MRBS has from the start.
 var letters = map[string]string{"I": "Internal", "E": "External"}
 
-// Read turns the tables of MRBS into data.
+// Read converts the tables of MRBS to data.
 func Read(all map[string]*sqldump.Table, o Options) (*moving.Data, error) {
 	prefix, err := prefixOf(all, o.Prefix)
 	if err != nil {
@@ -166,7 +166,7 @@ func givenTimes(text string) (spans []span) {
 	return spans
 }
 
-// lostRules notes what of an area has no place here.
+// lostRules notes the rules of an area that cannot be imported.
 func (r *reader) lostRules(row sqldump.Row, a *area) {
 	about := "area " + a.name
 	var quotas []string
@@ -348,7 +348,7 @@ func (r *reader) readPeople() {
 // fold makes logins equal that MRBS takes for one.
 func fold(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
-// person returns the key of a login, which may be of nobody any more.
+// person returns the key of a login, whose user may have been deleted.
 func (r *reader) person(login string) string {
 	login = strings.TrimSpace(login)
 	k := cmp.Or(fold(login), "nobody")

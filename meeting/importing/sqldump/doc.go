@@ -34,7 +34,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// SyntaxError says what cannot be read and where. Line and Column count from 1, columns in characters.
+// SyntaxError reports what cannot be read and where. Line and Column count from 1, columns in characters.
 type SyntaxError struct {
 	Line, Column int
 	Message      string
@@ -105,7 +105,7 @@ func (r Row) Null(column string) bool {
 	return !ok || i >= len(r.values) || r.values[i].Null
 }
 
-// Int returns a whole number; 0 if the value is none.
+// Int returns a whole number; 0 if the value is not a number.
 func (r Row) Int(column string) int64 {
 	text := r.Text(column)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -128,7 +128,7 @@ func (r Row) Bool(column string) bool {
 	return true
 }
 
-// Time returns a timestamp, which is UTC unless it has an offset; zero if the value is none.
+// Time returns a timestamp, in UTC unless it has an offset; zero if the value is not a timestamp.
 func (r Row) Time(column string) time.Time {
 	text := r.Text(column)
 	for _, layout := range []string{"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.RFC3339Nano, time.DateOnly} {

@@ -14,8 +14,8 @@ import (
 )
 
 // Read reads the tables that want selects from a dump: INSERT statements of mysqldump, mariadb-dump
-// and pg_dump --inserts, and COPY of pg_dump. The dump may be compressed with gzip. It fails with a
-// [*SyntaxError] for what it cannot read. Statements about other things are skipped.
+// and pg_dump --inserts, and COPY of pg_dump. The dump may be compressed with gzip. It returns a
+// [*SyntaxError] for invalid statements of these kinds, and skips others.
 func Read(in io.Reader, limits Limits, want func(table string) bool) (map[string]*Table, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	if head, _ := buffered.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {

@@ -61,7 +61,7 @@ type Mail struct {
 	ProcessedAt *time.Time   `json:"processed_at"`
 }
 
-// MailOutcome is what was done about a calendar message.
+// MailOutcome is the result of processing a calendar message.
 type MailOutcome struct {
 	Reason     *string      `json:"reason" example:"unknown_sender" doc:"Why it was not processed; null if it was"`
 	Text       *string      `json:"text" doc:"The reason for people"`
@@ -223,7 +223,7 @@ type receiveMailInput struct {
 	}
 }
 
-// ReceivedMail is what became of a mail for one recipient, or what would become of it.
+// ReceivedMail is the result of a mail for one recipient, or of its dry run.
 type ReceivedMail struct {
 	ID        *int64       `json:"id" doc:"ID of the stored mail; null in a dry run"`
 	Recipient string       `json:"recipient"`

@@ -18,7 +18,7 @@ import (
 	"punctual/meeting/mailroom"
 )
 
-// Config says which mailbox is read.
+// Config is the mailbox to read.
 type Config struct {
 	Host               string
 	Port               int
@@ -168,8 +168,8 @@ func (r *Reader) await(ctx context.Context, c *imapclient.Client, arrived <-chan
 	return idle.Wait()
 }
 
-// drain stores all mails of the mailbox and moves each to the folder of stored mails. A crash in between
-// has the mail stored a second time, which changes nothing.
+// drain stores all mails of the mailbox and moves each to the folder of stored mails. After a crash in
+// between, the mail is stored again, which has no effect.
 func (r *Reader) drain(ctx context.Context, c *imapclient.Client) error {
 	found, err := c.UIDSearch(&imap.SearchCriteria{}, nil).Wait()
 	if err != nil {

@@ -8,6 +8,7 @@ import { booking } from '../meeting/booking.svelte'
 import { clockChoice } from './clockChoice.svelte'
 import { filters } from './filters.svelte'
 import { commonHours, type DayAxis } from './dayAxis'
+import { rememberRooms } from './lastRooms'
 
 const shown = new Set<GridMeeting['status']>(['pending', 'confirmed', 'in_progress', 'ended'])
 const margin = 14 * 3_600_000 // how far clocks are from UTC, at most
@@ -147,8 +148,9 @@ class Day {
       if (!current()) return
       inOrder(list, (this.#sites = [...sites.values()]))
       this.#rooms = same(this.#rooms, list)
-      rooms.saw(list)
+      rooms.saw(list, this.#sites)
       clockChoice.remember(filters.roomZone)
+      rememberRooms(list.length)
       this.#drawn = { span: padded && this.#covered(from, to) ? this.#span : span, site }
       if (this.fresh && this.wanted !== wanted) this.#ahead = this.wanted
       this.#all = this.#since.reduce((all, m) => patched(all, m, this.#touches(m)), same(this.#all, [...meetings.values()].filter((m) => !padded || this.#touches(m))))
@@ -157,7 +159,7 @@ class Day {
       if (current()) this.error = err
     } finally {
       if (current()) this.#asked = null
-      rooms.ready().catch(() => {}) // for everything that needs rooms; the picture itself does not wait
+      setTimeout(() => rooms.ready().catch(() => {}), 300) // for all that needs rooms; the picture comes first
     }
   }
 

@@ -9,6 +9,10 @@ import { zooms } from './zoom.svelte'
 
 /** The width of the rooms' names. */
 export const labelWidth = 208
+/** The height of the hours: a second line shows the other clock, and several dates have names. */
+export const headHeightOf = (twoClocks: boolean, several: boolean) => (twoClocks ? 52 : 36) + (several ? 28 : 0)
+/** The height of a room without meetings at the same time. */
+export const leastRow = (several: boolean) => (several ? 73 : 61)
 const leastDay = 104 // pixels of a date beside others
 const margin = 320 // pixels around the view in which rows are drawn
 
@@ -29,8 +33,7 @@ export class Viewport {
     this.#now = now
   }
 
-  /** The height of the hours: a second line shows the other clock. */
-  headHeight = $derived((filters.otherZone ? 52 : 36) + (day.axis.days ? 28 : 0))
+  headHeight = $derived(headHeightOf(filters.otherZone !== '', day.axis.days !== undefined))
   zoom = $derived(day.axis.days ? zooms.days : zooms.day)
   /** Pixels per minute: of a day half is in view, of several days all. */
   scale = $derived.by(() => {
@@ -42,7 +45,7 @@ export class Viewport {
   /** The minutes between two lines of the hours: of several days only as many as there is room for their names. */
   unit = $derived.by(() => (day.axis.days ? ([1, 2, 3, 4, 6].find((hours) => hours * 60 * this.scale >= 52) ?? 6) * 60 : 60))
   rows = $derived.by(() => {
-    const lowest = day.axis.days ? 73 : 61
+    const lowest = leastRow(day.axis.days !== undefined)
     return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.axis) - 1) * 46))
   })
   /** The present as a minute of the axis; outside of the dates if they are past or future. */

@@ -9,6 +9,9 @@ const key = 'punctual.branding'
 class Organization {
   #is = $state.raw<Branding | null>(read())
 
+  /** Whether an earlier visit stored it: then the first view does not wait for it. */
+  known = this.#is !== null
+
   /** The name of the page: of the organization, if it has one. */
   name = $derived(this.#is?.name ?? i18n.t.app.name)
   /** The address of the logo. */
@@ -30,7 +33,7 @@ class Organization {
   put(b: Branding) {
     if (JSON.stringify(b) === JSON.stringify(this.#is)) return
     this.#is = b
-    store(key, b.name || b.logo || b.message ? JSON.stringify(b) : '')
+    store(key, JSON.stringify(b))
   }
 }
 

@@ -37,7 +37,6 @@ class Requests {
     try {
       await live.ready()
       const waiting = await all((cursor) => api.GET('/meetings', { params: { query: { awaiting: 'me', limit: 200, cursor } } }))
-      await rooms.ready()
       if (!current()) return
       this.list = waiting.sort((a, b) => a.start.localeCompare(b.start))
       this.error = null

@@ -20,6 +20,9 @@ class Rooms {
   #seen = $state.raw<Located[]>([])
   /** The active rooms as far as they are known: before they are loaded, those of the first picture. */
   known = $derived<Located[]>(this.loaded ? this.list.filter((r) => r.active) : this.#seen)
+  #sitesSeen = $state.raw<{ id: number; name: string }[]>([])
+  /** The sites as far as they are known. */
+  knownSites = $derived<{ id: number; name: string }[]>(this.loaded ? this.sites : this.#sitesSeen)
   #loading: Promise<void> | undefined
 
   /** Waits until they were loaded once. */
@@ -44,9 +47,11 @@ class Rooms {
     this.loaded = true
   }
 
-  /** Notes rooms that a picture showed before all rooms are loaded. */
-  saw(list: Located[]) {
-    if (!this.loaded) this.#seen = list
+  /** Notes rooms and their sites that a picture showed before all rooms are loaded. */
+  saw(list: Located[], sites: { id: number; name: string }[]) {
+    if (this.loaded) return
+    this.#seen = list
+    this.#sitesSeen = sites
   }
 
   name(id: number): string {

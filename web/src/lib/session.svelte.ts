@@ -1,12 +1,18 @@
 import { api, ask, idempotencyKey, onSignedOut, Problem, type User } from './api/client'
 import { i18n, type Language } from './i18n/index.svelte'
 import type { components } from './api/schema'
+import { store, stored } from './stored'
 import { localZone } from './zone'
+
+/** The user of the last visit, without what only the profile shows. */
+const key = 'punctual.user'
 
 /** The signed-in user. The session cookie is set by the server; the page never sees it. */
 class Session {
   user = $state.raw<User | null>(null)
   state = $state<'unknown' | 'in' | 'out' | 'unreachable'>('unknown')
+  /** Whether the server said who the user is. Until then it is the user of the last visit. */
+  confirmed = $state(false)
   /** Identity providers to sign in with. */
   providers = $state.raw<components['schemas']['ProviderBody'][]>([])
   /** Whether people can use passkeys here. */
@@ -27,8 +33,24 @@ class Session {
     onSignedOut(() => this.#out())
   }
 
+  /** Assumes the user of the last visit until [load] has the answer of the server. Returns null if nobody is known. */
+  resume(): User | null {
+    try {
+      const user = JSON.parse(stored(key) || 'null') as User | null
+      if (!user?.id || !user.role) return null
+      this.user = user
+      this.state = 'in'
+      return user
+    } catch {
+      store(key, '')
+      return null
+    }
+  }
+
   #out() {
+    store(key, '')
     this.user = null
+    this.confirmed = false
     this.enroll = false
     this.state = 'out'
   }
@@ -48,9 +70,11 @@ class Session {
   async #in({ user, enroll = false }: { user: User; enroll?: boolean }) {
     await i18n.settle(user.locale)
     this.user = user
+    this.confirmed = true
     this.enroll = enroll
     this.challenge = ''
     this.state = 'in'
+    store(key, enroll ? '' : JSON.stringify({ ...user, phone: '' }))
   }
 
   /** Signs in, or keeps the challenge if a second factor must confirm it. */

@@ -44,6 +44,15 @@ class Booking {
     }
   }
 
+  /** Whether a form was stored, so that [restore] has something to do. */
+  get kept(): boolean {
+    try {
+      return sessionStorage.getItem(storage) !== null
+    } catch {
+      return false
+    }
+  }
+
   /**
    * Reopens the form as it was left. On a different page it only offers to reopen it:
    * the form must not cover the target of a link.

@@ -152,7 +152,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Read a link of an invitation or a password reset, without using it */
+        /** Check the link of an invitation or a password reset, without using it */
         post: operations["check-password-link"];
         delete?: never;
         options?: never;
@@ -352,7 +352,7 @@ export interface paths {
         get: operations["get-custom-field"];
         put?: never;
         post?: never;
-        /** Delete a custom field that no meeting has a value of */
+        /** Delete a custom field that no meeting uses */
         delete: operations["delete-custom-field"];
         options?: never;
         head?: never;
@@ -523,7 +523,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List persons who were or are erased, the latest first */
+        /** List erasures, newest first */
         get: operations["list-erasures"];
         put?: never;
         /** Erase the data of a person without an account */
@@ -561,12 +561,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List reported faults of rooms, latest first */
+        /** List fault reports, newest first */
         get: operations["list-fault-reports"];
         put?: never;
         /**
          * Report a fault of a room
-         * @description It is mailed to the facility_email of the room, or else of its site. A user can report 20 faults an hour.
+         * @description It is mailed to the facility_email of the room, otherwise of its site. A user can report 20 faults an hour.
          */
         post: operations["create-fault-report"];
         delete?: never;
@@ -608,7 +608,7 @@ export interface paths {
         put?: never;
         /**
          * Add a floor plan
-         * @description Pixels are drawn anew, at most 2400 pixels wide and high. An SVG is written anew: shapes, texts, gradients and patterns stay; scripts, styles of other files, pictures and addresses do not.
+         * @description Images are re-encoded, at most 2400 pixels wide and high. SVGs are rewritten with only shapes, text, gradients and patterns; scripts, external styles, images and addresses are removed.
          */
         post: operations["create-floor-plan"];
         delete?: never;
@@ -722,7 +722,7 @@ export interface paths {
         get: operations["get-group"];
         put?: never;
         post?: never;
-        /** Delete a group that no room, site or quota names */
+        /** Delete a group that is not in use */
         delete: operations["delete-group"];
         options?: never;
         head?: never;
@@ -792,7 +792,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show what a holiday calendar would close, and which meetings are in the way */
+        /** Preview a holiday calendar: its days, and the meetings on them */
         post: operations["preview-holidays"];
         delete?: never;
         options?: never;
@@ -828,7 +828,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Book the events of a calendar. Repeat it at any time: what was imported before is updated or left as it is */
+        /** Book the events of an iCalendar file; importing it again updates them */
         post: operations["import-ics"];
         delete?: never;
         options?: never;
@@ -1087,7 +1087,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** My meetings as iCalendar, for who has the token */
+        /** My meetings as iCalendar, for anyone with the token */
         get: operations["my-calendar"];
         put?: never;
         post?: never;
@@ -1840,7 +1840,7 @@ export interface paths {
         };
         /**
          * List when users are busy
-         * @description Times at which users organize or attend confirmed meetings, without what these are. Meetings that a user declined do not count. Calls count for the limit of find-people.
+         * @description Times at which users organize or attend confirmed meetings, without details. Meetings that a user declined do not count. Calls count toward the limit of find-people.
          */
         get: operations["people-busy"];
         put?: never;
@@ -1875,9 +1875,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what the public calendar shows */
+        /** Get the settings of the public calendar */
         get: operations["get-public-access"];
-        /** Choose what the public calendar shows of a site or a room */
+        /** Choose what the public calendar shows for a site or a room */
         put: operations["set-public-access"];
         post?: never;
         delete?: never;
@@ -2015,7 +2015,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The meetings of a room as iCalendar, for who has the token */
+        /** The meetings of a room as iCalendar, for anyone with the token */
         get: operations["room-calendar"];
         put?: never;
         post?: never;
@@ -2124,7 +2124,7 @@ export interface paths {
         get: operations["get-room-photo"];
         /**
          * Set the photo of a room
-         * @description The picture is turned upright, made smaller, and stored anew without metadata, in two sizes.
+         * @description The picture is turned upright, scaled down, and stored without metadata in two sizes.
          */
         put: operations["set-room-photo"];
         post?: never;
@@ -2651,7 +2651,7 @@ export interface paths {
         get: operations["get-type"];
         put?: never;
         post?: never;
-        /** Delete a meeting type that no meeting has */
+        /** Delete a meeting type that no meeting uses */
         delete: operations["delete-type"];
         options?: never;
         head?: never;
@@ -2690,7 +2690,7 @@ export interface paths {
         post?: never;
         /**
          * Erase the data of a user who has left
-         * @description Names, addresses and phone numbers are replaced by neutral texts everywhere. Meetings, histories and reports stay. Afterwards the address can be used for a new account. A job carries it out; `GET /erasures` shows how far it is. It cannot be undone.
+         * @description Names, addresses and phone numbers are replaced by placeholders everywhere. Meetings, histories and reports stay. Afterward, the address can be used for a new account. A job carries out the erasure; `GET /erasures` shows its progress. It cannot be undone.
          */
         delete: operations["erase-user"];
         options?: never;
@@ -2777,7 +2777,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how far the leave of a user is */
+        /** Get the progress of a user's departure */
         get: operations["get-departure"];
         put?: never;
         /**
@@ -3092,7 +3092,7 @@ export interface components {
             override?: number[];
         };
         AddPasskeyInputBody: {
-            /** @description The browser's answer, as its toJSON returns it */
+            /** @description The browser's response, as returned by its toJSON */
             credential: {
                 [key: string]: unknown;
             };
@@ -3206,7 +3206,7 @@ export interface components {
             escalated_at: string | null;
             /**
              * Format: int64
-             * @description Approval level that is asked now: 1 or 2; null if none is
+             * @description Current approval level: 1 or 2; null if there is none
              */
             level: number | null;
             /**
@@ -3364,7 +3364,7 @@ export interface components {
         Blackout: {
             /**
              * Format: int64
-             * @description Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout
+             * @description Holiday calendar that the blackout belongs to; null if there is none. Such a blackout can only be changed through its calendar
              */
             calendar_id: number | null;
             /** Format: date-time */
@@ -3572,17 +3572,17 @@ export interface components {
             on_conflict: "fail" | "skip" | "other_room";
             /**
              * Format: email
-             * @description User who organizes the events whose organizer is no user. Without it, they fail
+             * @description User who becomes the organizer of events whose organizer is not a user. Without it, they fail
              */
             organizer_email?: string;
             /** @description Reason for booking against the policies of the rooms. Without it, the policies apply */
             override_reason?: string;
             /**
              * Format: int64
-             * @description Room of the events that name no known room. Without it, they fail
+             * @description Room for events that name no known room. Without it, they fail
              */
             room_id?: number;
-            /** @description Rooms by what the calendar calls them, besides their names */
+            /** @description Rooms by the names that the calendar uses, in addition to their own */
             rooms?: {
                 [key: string]: number;
             };
@@ -3766,10 +3766,10 @@ export interface components {
             token: string;
         };
         CreateGroupInputBody: {
-            /** @description The group at its source: what its groups claim contains, or a name or DN in a directory; required with source */
+            /** @description The group at its source: a value of the groups claim, or a name or DN in a directory; required with source */
             external_id?: string;
             name: string;
-            /** @description Identity provider that decides who is in the group, see /groups/sources; leave it out if admins decide */
+            /** @description Identity provider that manages the members, see /groups/sources; omit if admins do */
             source?: string;
         };
         CreateTokenInputBody: {
@@ -3859,10 +3859,10 @@ export interface components {
             user?: components["schemas"]["UserBody"];
         };
         CustomField: {
-            /** @description Whether the field is asked for */
+            /** @description Whether new bookings use the field */
             active: boolean;
             /**
-             * @description Users who see the value: everyone who sees the meeting, or its organizer and admins only
+             * @description Users who can see the value: everyone who can see the meeting, or only its organizer and admins
              * @enum {string}
              */
             audience: "everyone" | "organizer";
@@ -3878,7 +3878,7 @@ export interface components {
             /** @enum {string} */
             kind: "text" | "number" | "choice" | "yes_no";
             /**
-             * @description Name that people read
+             * @description Label shown to people
              * @example Cost center
              */
             label: string;
@@ -3887,18 +3887,18 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description Name in the field fields of meetings
+             * @description Key in the fields of meetings
              * @example cost_center
              */
             name: string;
             /**
              * Format: int64
-             * @description Fields are shown by rising position
+             * @description Fields are sorted by position
              */
             position: number;
             /** @description Whether bookings of the rooms need a value */
             required: boolean;
-            /** @description Sites whose rooms ask for the field; all rooms if empty */
+            /** @description Sites whose rooms use the field; all rooms if empty */
             site_ids: number[];
             /** Format: date-time */
             updated_at: string;
@@ -4163,14 +4163,14 @@ export interface components {
             finished_at: string | null;
             /**
              * Format: int64
-             * @description Coming meetings of the user now. Once the job has ended, those from before that are left
+             * @description Upcoming meetings that are left. Once the job has ended, those that could not be changed, unless meetings is keep
              */
             left: number;
             /** @enum {string|null} */
             meetings: "hand_over" | "cancel" | "keep" | null;
             reason: string | null;
             /**
-             * @description none: the user has not left. incomplete: the job has ended, but meetings that should have changed are left
+             * @description none: the user has not left. incomplete: the job has ended, but could not change all meetings
              * @enum {string}
              */
             state: "none" | "preview" | "running" | "done" | "incomplete";
@@ -4178,7 +4178,7 @@ export interface components {
             to_user_id: number | null;
             /**
              * Format: int64
-             * @description Coming meetings of the user at the beginning, dates of series included
+             * @description Upcoming meetings of the user at the start of the job, including dates of series
              */
             total: number;
             /** Format: int64 */
@@ -4397,7 +4397,7 @@ export interface components {
         DutiesBody: {
             /**
              * Format: int64
-             * @description Coming meetings that the user organizes, dates of series included
+             * @description Upcoming meetings that the user organizes, including dates of series
              */
             meetings: number;
             /**
@@ -4412,7 +4412,7 @@ export interface components {
             rooms: number;
             /**
              * Format: int64
-             * @description Series among them
+             * @description Series among these meetings
              */
             series: number;
             /**
@@ -4422,13 +4422,13 @@ export interface components {
             waits: number;
         };
         EffectiveBlackout: {
-            /** @description Meetings that overlap the blackout, including pending moves into it (pending_change); the first 500, sorted by start. None of them is changed */
+            /** @description First 500 meetings that overlap the blackout, including pending moves into it (pending_change), sorted by start. They are not changed */
             affected: components["schemas"]["Meeting"][];
             /** @description Whether more meetings overlap than affected lists. Resolve those, then send an empty PATCH to list the next ones */
             affected_more: boolean;
             /**
              * Format: int64
-             * @description Holiday calendar that the blackout follows; null if admins keep it. Change the calendar instead of such a blackout
+             * @description Holiday calendar that the blackout belongs to; null if there is none. Such a blackout can only be changed through its calendar
              */
             calendar_id: number | null;
             /** Format: date-time */
@@ -4456,11 +4456,11 @@ export interface components {
             version: number;
         };
         EffectiveHolidays: {
-            /** @description Days that are new or differ */
+            /** @description Days that are added or changed */
             added: components["schemas"]["Holiday"][];
-            /** @description Meetings on the days; the first 500, sorted by start. None of them is changed */
+            /** @description First 500 meetings on the days, sorted by start. They are not changed */
             affected: components["schemas"]["Meeting"][];
-            /** @description Whether more meetings are on the days than affected lists */
+            /** @description Whether there are more affected meetings than listed */
             affected_more: boolean;
             /** Format: date-time */
             created_at: string;
@@ -4468,12 +4468,12 @@ export interface components {
             days: components["schemas"]["Holiday"][];
             /** Format: int64 */
             id: number;
-            /** @description Events of the file that close nothing; the first 100 */
+            /** @description Events of the file that are left out; the first 100 */
             left_out: components["schemas"]["LeftOutDate"][];
             name: string;
-            /** @description Days that are no longer there or differ */
+            /** @description Days that are removed or changed */
             removed: components["schemas"]["Holiday"][];
-            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            /** @description Sites that are closed; empty for all sites, including future ones, and rooms without a site */
             site_ids: number[];
             /** Format: date-time */
             updated_at: string;
@@ -4481,7 +4481,7 @@ export interface components {
             version: number;
         };
         EnrollmentBody: {
-            /** @description For typing, in base32 */
+            /** @description Secret to type into the app, in base32 */
             secret: string;
             /**
              * @description otpauth address, which apps read as a QR code
@@ -4665,11 +4665,11 @@ export interface components {
         };
         FloorPlanInput: {
             /**
-             * @description At most 50 characters; another for each plan of a site
+             * @description At most 50 characters; unique within the site
              * @example 3
              */
             floor?: string | null;
-            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Only shapes and text of an SVG are kept */
             image: string | null;
             /** @description At most 500; replaces all */
             rooms?: components["schemas"]["PlacedRoom"][] | null;
@@ -4681,11 +4681,11 @@ export interface components {
         };
         FloorPlanPatch: {
             /**
-             * @description At most 50 characters; another for each plan of a site
+             * @description At most 50 characters; unique within the site
              * @example 3
              */
             floor?: string | null;
-            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Of an SVG, shapes and texts are kept */
+            /** @description PNG, JPEG, WebP or SVG as base64, at most 720 KB and 16 megapixels. Only shapes and text of an SVG are kept */
             image?: string | null;
             /** @description At most 500; replaces all */
             rooms?: components["schemas"]["PlacedRoom"][] | null;
@@ -4831,13 +4831,13 @@ export interface components {
              */
             members: number;
             name: string;
-            /** @description Identity provider that decides who is in the group, such as oidc:corp or ldap:corp; null if admins decide */
+            /** @description Identity provider that manages the members, such as oidc:corp or ldap:corp; null if admins do */
             source: string | null;
             /** Format: date-time */
             updated_at: string;
             /**
              * Format: int64
-             * @description Changes of members do not raise it
+             * @description Version of the group, for If-Match; changes of members do not increase it
              */
             version: number;
         };
@@ -4896,7 +4896,7 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            /** @description Sites that are closed; empty for all sites, including future ones, and rooms without a site */
             site_ids: number[];
             /** Format: date-time */
             updated_at: string;
@@ -4904,33 +4904,33 @@ export interface components {
             version: number;
         };
         HolidaysInput: {
-            /** @description An iCalendar file. Its events of whole days become the days of the calendar: those with a known UID change, others are added, missing ones are removed. Recurring events are followed for three years */
+            /** @description An iCalendar file. Its all-day events become the days of the calendar: known UIDs are updated, others are added, missing ones are removed. Recurring events are expanded for three years */
             ics: string | null;
             /** @example Public holidays in Bavaria */
             name: string | null;
-            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            /** @description Sites that are closed; empty for all sites, including future ones, and rooms without a site */
             site_ids?: number[] | null;
         };
         HolidaysPatch: {
-            /** @description An iCalendar file. Its events of whole days become the days of the calendar: those with a known UID change, others are added, missing ones are removed. Recurring events are followed for three years */
+            /** @description An iCalendar file. Its all-day events become the days of the calendar: known UIDs are updated, others are added, missing ones are removed. Recurring events are expanded for three years */
             ics?: string | null;
             /** @example Public holidays in Bavaria */
             name?: string | null;
-            /** @description Sites that are closed; empty for all sites and the rooms without a site, including later ones */
+            /** @description Sites that are closed; empty for all sites, including future ones, and rooms without a site */
             site_ids?: number[] | null;
         };
         HolidaysPreview: {
             /**
              * Format: int64
-             * @description Calendar whose days the file would replace; left out for a new one
+             * @description Calendar whose days the file would replace; omit for a new one
              */
             calendar_id?: number;
             ics: string;
-            /** @description Sites that would be closed; empty for all, left out for those of the calendar */
+            /** @description Sites that would be closed; empty for all, omitted for those of the calendar */
             site_ids?: number[];
         };
         ImportReport: {
-            /** @description How many events have each result */
+            /** @description Number of events by result */
             counts: {
                 [key: string]: number;
             };
@@ -4954,7 +4954,7 @@ export interface components {
             /** @description Why it was not imported: room_conflict, the code of a policy or of a fault, past, before_from, own, cancelled, transparent, invalid, unknown_room or unknown_organizer */
             reason?: string;
             /**
-             * @description unchanged: it was imported before. cancelled: its meeting was, because the event was
+             * @description unchanged: it was imported before. cancelled: its meeting was canceled together with the event
              * @enum {string}
              */
             result: "created" | "updated" | "unchanged" | "cancelled" | "skipped" | "failed";
@@ -4985,7 +4985,7 @@ export interface components {
             /** Format: int64 */
             site_id: number | null;
             /**
-             * @description exists: a room with this name at this site is left as it is
+             * @description exists: the site already has a room with this name, which stays as it is
              * @enum {string}
              */
             status: "new" | "exists" | "invalid";
@@ -5040,7 +5040,7 @@ export interface components {
         JobView: {
             /**
              * Format: int64
-             * @description Messages that were given up
+             * @description Dead letters
              */
             dead: number;
             /**
@@ -5684,7 +5684,7 @@ export interface components {
             /** Format: int64 */
             id: number;
             /**
-             * @description Least role of users who can book the type
+             * @description Minimum role for booking the type
              * @enum {string}
              */
             min_role: "member" | "manager" | "admin";
@@ -5693,7 +5693,7 @@ export interface components {
             names: {
                 [key: string]: string;
             };
-            /** @description Whether meetings of the type neither count for quotas nor are limited by them */
+            /** @description Whether quotas ignore meetings of the type */
             quota_exempt: boolean;
             room_ids: number[];
             /** @description With room_ids: where the type can be booked; everywhere if both are empty */
@@ -5772,14 +5772,14 @@ export interface components {
             version: number;
             /**
              * Format: date-time
-             * @description When the message is tried next; later than due after a failure
+             * @description Time of the next attempt; later than due after a failure
              */
             waits_until: string | null;
         };
         MyRooms: {
             /** @description IDs of the rooms that you marked as favorites */
             favorites: number[];
-            /** @description Rooms of your latest meetings, latest first; at most 10 */
+            /** @description Rooms of your latest meetings, newest first; at most 10 */
             recent: components["schemas"]["RecentRoom"][];
         };
         NamedRef: {
@@ -5859,7 +5859,7 @@ export interface components {
             due: string;
             /**
              * Format: date-time
-             * @description When it is too late to send it; null if it never is
+             * @description Time after which it is not sent; null if there is none
              */
             expires: string | null;
             /** Format: int64 */
@@ -5903,7 +5903,7 @@ export interface components {
             due: string;
             /**
              * Format: date-time
-             * @description When it is too late to send it; null if it never is
+             * @description Time after which it is not sent; null if there is none
              */
             expires: string | null;
             /** @description Failed attempts, at most the first 50 */
@@ -6049,7 +6049,7 @@ export interface components {
             usable: boolean;
         };
         PasskeyLoginInputBody: {
-            /** @description The browser's answer, as its toJSON returns it */
+            /** @description The browser's response, as returned by its toJSON */
             credential: {
                 [key: string]: unknown;
             };
@@ -6081,7 +6081,7 @@ export interface components {
             escalated_at: string | null;
             /**
              * Format: int64
-             * @description Approval level that is asked now: 1 or 2
+             * @description Current approval level: 1 or 2
              */
             level: number;
             /** @enum {string} */
@@ -6435,10 +6435,10 @@ export interface components {
             used?: unknown;
         };
         ProviderBody: {
-            /** @description Text for its button */
+            /** @description Text of its button */
             name: string;
             /**
-             * @description Where a browser goes to sign in; ?return=PATH says what to show afterwards
+             * @description Address where a browser signs in; ?return=PATH is the page to open afterward
              * @example /auth/corp
              */
             path: string;
@@ -6446,7 +6446,7 @@ export interface components {
         PublicAccess: {
             /** @description Whether the public calendar is on (public.enabled of the configuration) */
             enabled: boolean;
-            /** @description Sites and rooms with a choice. Other rooms follow their site, other sites are off */
+            /** @description Sites and rooms with a setting. Other rooms follow their site, other sites show nothing */
             items: components["schemas"]["PublicChoice"][];
         };
         PublicChoice: {
@@ -6470,7 +6470,7 @@ export interface components {
             /** Format: int64 */
             room_id?: number;
             /**
-             * @description Null: a room follows its site, a site is off
+             * @description If null, a room follows its site and a site shows nothing
              * @enum {string|null}
              */
             show?: "off" | "busy" | "titles" | null;
@@ -6590,7 +6590,7 @@ export interface components {
             used_at: string;
         };
         RecoveryCodesOutputBody: {
-            /** @description Each replaces a code once; shown only here */
+            /** @description Recovery codes, each usable once instead of a code; returned only once */
             recovery_codes: string[];
         };
         RefusedConfig: {
@@ -6695,7 +6695,7 @@ export interface components {
         RequeuedBody: {
             /**
              * Format: int64
-             * @description Number of messages that are tried again
+             * @description Number of messages that are retried
              */
             requeued: number;
         };
@@ -6711,10 +6711,10 @@ export interface components {
         ResendOutputBody: {
             /**
              * Format: int64
-             * @description Number of notifications that are sent again
+             * @description Number of notifications that are resent
              */
             resent: number;
-            /** @description IDs that are not sent again: pending, sending, cancelled, superseded or unknown */
+            /** @description IDs that are not resent: pending, sending, cancelled, superseded or unknown */
             skipped: number[];
         };
         Room: {
@@ -7430,7 +7430,7 @@ export interface components {
             /** @description What members of groups may do in rooms of the site that have no access of their own */
             access: components["schemas"]["Access"];
             /**
-             * @description Part before the @ of the mail address that stands for any room of the site; null if it has none
+             * @description Part before the @ of the mail address that stands for any room of the site, or with plus signs and features, as in berlin+whiteboard, for any that has these; null if it has none
              * @example berlin
              */
             address: string | null;
@@ -7455,7 +7455,7 @@ export interface components {
             /** @description Complete access, which replaces the previous one; null for everyone */
             access?: components["schemas"]["Access"] | null;
             /**
-             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site that is large enough. Features may follow it with plus signs, in lower case and with hyphens, as in berlin+video-conference: then only rooms with these are booked. Null for none
              * @example berlin
              */
             address?: string | null;
@@ -7476,7 +7476,7 @@ export interface components {
             /** @description Complete access, which replaces the previous one; null for everyone */
             access?: components["schemas"]["Access"] | null;
             /**
-             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site. Null for none
+             * @description Part before the @ of a mail address, in lower case; invitations to it book any room of the site that is large enough. Features may follow it with plus signs, in lower case and with hyphens, as in berlin+video-conference: then only rooms with these are booked. Null for none
              * @example berlin
              */
             address?: string | null;
@@ -7496,11 +7496,11 @@ export interface components {
         SkippedDate: {
             /** @description Times at which the rooms are taken */
             conflicts: components["schemas"]["DateConflict"][];
-            /** @description Policies that the date breaks */
+            /** @description Policies that the date violates */
             errors?: components["schemas"]["DateError"][];
             /** Format: date-time */
             original_start: string;
-            /** @description room_conflict, or the code of the policy that the date breaks, such as opening_hours or max_advance */
+            /** @description room_conflict, or the code of the policy that the date violates, such as opening_hours or max_advance */
             reason: string;
         };
         SourceBody: {

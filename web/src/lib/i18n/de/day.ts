@@ -66,7 +66,7 @@ const de: typeof en = {
     open: 'Raum öffnen',
     hint: 'Wählen Sie einen Raum, um zu sehen, bis wann er frei ist. Ein Klick bucht ihn.',
     none: 'Noch keine Raumpläne',
-    noneHere: 'Kein Raumplan dieses Standorts',
+    noneHere: 'Kein Raumplan für diesen Standort',
     noneAdmin: 'Laden Sie einen Raumplan hoch und setzen Sie Räume darauf.',
     noneMember: 'Administratoren können Raumpläne hinzufügen.',
     add: 'Raumplan hinzufügen',

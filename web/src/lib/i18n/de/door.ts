@@ -34,7 +34,7 @@ export default {
     endYes: 'Besprechung beenden',
     keep: 'Weiter nutzen',
     extend: 'Verlängern',
-    booked: 'Gebucht. Der Raum gehört Ihnen.',
+    booked: 'Gebucht. Der Raum ist für Sie reserviert.',
     checkedIn: 'Eingecheckt. Gutes Gelingen!',
     ended: 'Beendet. Vielen Dank!',
     extended: 'Verlängert',

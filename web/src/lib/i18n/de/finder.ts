@@ -33,7 +33,7 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     },
   },
   guests: {
-    title: 'Zeiten der Gäste',
+    title: 'Verfügbarkeit der Gäste',
     busy: 'Belegt',
     free: 'Frei',
     busyTimes: (times) => `Belegt ${times}`,
@@ -54,13 +54,13 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     request: (room) => `${room} anfragen`,
     resolve: (n, room) => (n === 1 ? `1 Konflikt in ${room} lösen` : `${n} Konflikte in ${room} lösen`),
     booked: (room, time) => `${room} gebucht für ${time}`,
-    details: 'Weitere Angaben…',
+    details: 'Weitere Angaben …',
     detailsHint: 'Buchungsformular öffnen',
-    check: 'Gäste prüfen…',
+    check: 'Gäste prüfen …',
     checkHint: 'Buchungsformular öffnen und Namen korrigieren',
     room: 'Raum',
     page: 'Seite',
-    hint: 'Auswählen mit Tab oder Pfeiltasten, bestätigen mit der Eingabetaste. Ein Titel in Anführungszeichen bleibt unverändert. Zeiten sind die des Raums.',
+    hint: 'Auswählen mit Tab oder Pfeiltasten, bestätigen mit der Eingabetaste. Ein Titel in Anführungszeichen bleibt unverändert. Zeiten gelten in der Zeitzone des Raums.',
   },
 }
 

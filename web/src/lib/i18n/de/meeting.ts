@@ -3,6 +3,7 @@ import type en from '../en/meeting'
 
 const de: typeof en = {
   meeting: {
+    unavailable: 'Besprechung nicht verfügbar',
     when: 'Wann',
     where: 'Wo',
     organizer: 'Organisator',

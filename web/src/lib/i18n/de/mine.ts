@@ -55,7 +55,7 @@ const de: typeof en = {
     position: (n) => `Platz ${n} auf der Liste`,
     yourTurn: 'Angebot für Sie',
     held: (when) => `Jetzt frei und für Sie reserviert. Das Angebot läuft ${when} ab.`,
-    took: 'Gebucht. Der Raum gehört Ihnen.',
+    took: 'Gebucht. Der Raum ist für Sie reserviert.',
     tookAsked: 'Angenommen. Wartet auf Genehmigung.',
     turnedDown: 'Angebot abgelehnt. Es geht an die nächste Person auf der Liste.',
     leave: 'Warteliste verlassen',

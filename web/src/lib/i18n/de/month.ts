@@ -24,7 +24,7 @@ const de: typeof en = {
     week: (n) => `Woche ${n}`,
     own: (n) => (n === 1 ? '1 meiner Besprechungen' : `${n} meiner Besprechungen`),
     none: 'Keine eigenen Besprechungen',
-    help: 'Die Pfeiltasten wechseln den Tag, Bild auf und Bild ab den Monat. Umschalt mit den Pfeiltasten wählt bis zu 7 Tage. Enter zeigt sie.',
+    help: 'Die Pfeiltasten wechseln den Tag, Bild auf und Bild ab den Monat. Umschalt mit den Pfeiltasten wählt bis zu 7 Tage aus. Die Eingabetaste zeigt sie an.',
   },
   agenda: {
     label: 'Besprechungen nach Tagen',

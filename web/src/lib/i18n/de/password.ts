@@ -14,7 +14,7 @@ const de: typeof en = {
     resetTitle: 'Neues Passwort wählen',
     resetLead: (email) => `Für ${email}. Auf allen anderen Geräten werden Sie abgemeldet.`,
     next: 'Neues Passwort',
-    endTokens: 'Auch meine API-Tokens widerrufen',
+    endTokens: 'Auch meine API-Token widerrufen',
     endFeeds: 'Auch meine Kalenderlinks widerrufen',
     endPasskeys: 'Auch meine Passkeys entfernen',
     change: 'Passwort ändern',

@@ -40,7 +40,7 @@ const de: typeof en = {
   },
   sessions: {
     title: 'Wo Sie angemeldet sind',
-    text: 'Melden Sie ab, was Sie nicht erkennen, und ändern Sie dann Ihr Passwort.',
+    text: 'Melden Sie Geräte ab, die Sie nicht kennen, und ändern Sie dann Ihr Passwort.',
     since: (when: string) => `seit ${when}`,
     used: (when: string) => `zuletzt benutzt ${when}`,
     unknown: 'Unbekanntes Gerät',

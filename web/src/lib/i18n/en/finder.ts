@@ -31,7 +31,7 @@ export default {
     },
   },
   guests: {
-    title: 'Guests’ times',
+    title: 'Guest availability',
     busy: 'Busy',
     free: 'Free',
     busyTimes: (times: string) => `Busy ${times}`,
@@ -58,6 +58,6 @@ export default {
     checkHint: 'Open the booking form to correct the names',
     room: 'Room',
     page: 'Page',
-    hint: 'Tab or arrow keys choose, Enter confirms. Put a title in quotes to keep it as it is. Times are those of the room.',
+    hint: 'Choose with Tab or the arrow keys, confirm with Enter. Put a title in quotes to keep it as it is. Times are in the room’s time zone.',
   },
 }

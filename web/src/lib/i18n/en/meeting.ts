@@ -1,5 +1,6 @@
 export default {
   meeting: {
+    unavailable: 'Meeting unavailable',
     when: 'When',
     where: 'Where',
     organizer: 'Organizer',
@@ -121,7 +122,7 @@ export default {
       room_check_in: 'The room’s check-in changed',
     } as Record<string, string>,
     changeUntil: (when: string) => `You can move or cancel this until ${when}.`,
-    tooLate: (time: string) => `Since ${time} this can no longer be moved or cancelled. Ask an administrator if you must.`,
+    tooLate: (time: string) => `The deadline for moving or canceling this was ${time}. An administrator can still change it.`,
     fields: {
       response: 'Response',
       title: 'Title',

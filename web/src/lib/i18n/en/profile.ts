@@ -37,7 +37,7 @@ export default {
   },
   sessions: {
     title: 'Where you’re signed in',
-    text: 'Sign out whatever you don’t recognize, then change your password.',
+    text: 'Sign out any device you don’t recognize, then change your password.',
     since: (when: string) => `since ${when}`,
     used: (when: string) => `last used ${when}`,
     unknown: 'Unknown device',
@@ -47,7 +47,7 @@ export default {
   },
   twoStep: {
     title: 'Two-step verification',
-    text: 'After your password, enter a code from an app on your phone. A stolen password alone is then not enough.',
+    text: 'After your password, enter a code from an app on your phone. Then a stolen password alone isn’t enough.',
     required: 'Everyone here needs a second step to sign in. Set it up once.',
     setUp: 'Set up',
     scan: 'Scan this with an authenticator app, then enter the code that it shows.',

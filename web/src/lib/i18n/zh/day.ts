@@ -55,7 +55,7 @@ const zh: typeof en = {
   },
   plan: {
     label: (plan, at) => `${plan}，${at}`,
-    kinds: { free: '空闲', soon: '空闲，即将占用', busy: '占用', pending: '待批准', closed: '关闭', off: '不可预订' },
+    kinds: { free: '空闲', soon: '空闲，即将占用', busy: '占用', pending: '待审批', closed: '不开放', off: '不可预订' },
     floors: '楼层',
     when: '显示的时间',
     time: '时间',

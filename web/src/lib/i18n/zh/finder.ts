@@ -33,12 +33,12 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     },
   },
   guests: {
-    title: '来宾的时间',
+    title: '参会人忙闲',
     busy: '忙碌',
     free: '空闲',
     busyTimes: (times) => `忙碌：${times}`,
     freeDay: '全天空闲',
-    suits: (n) => `${n}位来宾忙碌`,
+    suits: (n) => `${n}位参会人忙碌`,
   },
   palette: {
     title: '搜索或预订',
@@ -56,7 +56,7 @@ const texts: Pick<Dictionary, 'now' | 'find' | 'guests' | 'palette'> = {
     booked: (room, time) => `已预订${room}：${time}`,
     details: '更多信息…',
     detailsHint: '打开预订表单',
-    check: '检查来宾…',
+    check: '检查参会人…',
     checkHint: '打开预订表单更正姓名',
     room: '会议室',
     page: '页面',

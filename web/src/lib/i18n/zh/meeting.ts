@@ -2,6 +2,7 @@ import type en from '../en/meeting'
 
 const zh: typeof en = {
   meeting: {
+    unavailable: '无法打开会议',
     when: '时间',
     where: '地点',
     organizer: '组织者',
@@ -24,7 +25,7 @@ const zh: typeof en = {
     repeat: '设为重复会议',
     origin: '来源',
     imported: '从其他日历导入',
-    foreign: (who: string) => `通过 ${who} 的日历预订。时间、标题和参与者只能在该日历中更改。`,
+    foreign: (who: string) => `通过 ${who} 的日历预订。时间、标题和参会人只能在该日历中更改。`,
     addToCalendar: '添加到日历',
     linkCopied: '链接已复制',
     linkNotCopied: '无法复制链接，请从地址栏复制。',
