@@ -58,7 +58,9 @@ func (a Actor) inAny(groups []int64) bool {
 
 // MayBook reports whether the access of the room lets the actor book it.
 func (a Actor) MayBook(r *Room) bool {
-	return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
+	return a.both(func(a Actor) bool {
+		return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
+	})
 }
 
 // skipsApproval reports whether bookings of the actor in the room are confirmed at once, although the
@@ -67,20 +69,28 @@ func (a Actor) skipsApproval(r *Room) bool { return a.inAny(r.Access.WithoutAppr
 
 // MayOverride reports whether the actor may override the policies of these rooms.
 func (a Actor) MayOverride(rooms []*Room) bool {
-	return a.IsAdmin() || len(rooms) > 0 && !slices.ContainsFunc(rooms, func(r *Room) bool { return !a.inAny(r.Access.Override) })
+	return a.both(func(a Actor) bool {
+		return a.IsAdmin() || len(rooms) > 0 && !slices.ContainsFunc(rooms, func(r *Room) bool { return !a.inAny(r.Access.Override) })
+	})
 }
 
 // accessViolations returns the rooms of the terms that the actor may not book, where base, nil for a new
 // meeting, does not have them for all of the slot. They cannot be overridden.
 func (t *Terms) accessViolations(base *Meeting, by Actor) []Fault {
-	within := base != nil && !t.Slot.Start.Before(base.Slot.Start) && !t.Slot.End.After(base.Slot.End)
 	var v fault.List
 	for _, r := range t.Rooms {
-		if !by.MayBook(r) && !(within && slices.Contains(base.RoomIDs, r.ID)) {
+		if t.Bars(base, by, r) {
 			v = append(v, NotAllowed(r))
 		}
 	}
 	return v
+}
+
+// Bars reports whether the actor may not book the room for the slot. A meeting keeps the rooms of base, nil for
+// a new meeting, for the time that it has them.
+func (t *Terms) Bars(base *Meeting, by Actor, r *Room) bool {
+	within := base != nil && !t.Slot.Start.Before(base.Slot.Start) && !t.Slot.End.After(base.Slot.End)
+	return !by.MayBook(r) && !(within && slices.Contains(base.RoomIDs, r.ID))
 }
 
 // NotAllowed returns the violation of a booking by someone who may not book the room.

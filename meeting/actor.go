@@ -50,6 +50,10 @@ type Actor struct {
 	// Quiet actors import: nobody is notified of what they do.
 	Quiet bool
 
+	// Sender is the person who acts for the actor by mail; nil: nobody does. The rights are then those that
+	// both have, except that the meetings of the actor count as theirs. History names both.
+	Sender *Actor
+
 	// Groups of a user. The service looks them up where they matter; nil: not looked up.
 	Groups *[]int64
 
@@ -66,7 +70,16 @@ func Timer(job string) Actor { return Actor{Kind: ActorTimer, Name: job} }
 // IsAdmin reports whether the actor may do everything. Timers may not: they act by transitions of
 // their own.
 func (a Actor) IsAdmin() bool {
-	return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin
+	return a.both(func(a Actor) bool { return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin })
+}
+
+// both reports whether the actor may do something, and so may the person who acts for them, if there is one.
+func (a Actor) both(may func(Actor) bool) bool {
+	if a.Sender != nil && !may(*a.Sender) {
+		return false
+	}
+	a.Sender = nil
+	return may(a)
 }
 
 // MayManageRooms reports whether the actor may create, change and delete sites and rooms.
@@ -170,13 +183,17 @@ func (a Actor) MayReject(rooms []*Room) bool {
 
 // approves reports whether the room names the actor, or a user whom they represent, at any level.
 func (a Actor) approves(r *Room) bool {
-	return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
+	return a.both(func(a Actor) bool {
+		return a.isOneOf(r.Approval.ApproverIDs) || a.isOneOf(r.Approval.SecondIDs) || a.isOneOf(r.Approval.EscalateTo)
+	})
 }
 
 // mayAgree reports whether the actor may approve for a room at a level: an admin, an approver of
 // that level and, once the request is escalated, an escalation contact at every level.
 func (a Actor) mayAgree(r *Room, level int, escalated bool) bool {
-	return a.IsAdmin() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
+	return a.both(func(a Actor) bool {
+		return a.IsAdmin() || a.isOneOf(r.deciders(level)) || escalated && a.isOneOf(r.Approval.EscalateTo)
+	})
 }
 
 // MayBookFor reports whether the actor may book these rooms for somebody else: an admin, or an
@@ -193,5 +210,5 @@ func (a Actor) Person() Person {
 // MayChangeLate reports whether the actor may move and cancel meetings until they start, whatever
 // their rooms say.
 func (a Actor) MayChangeLate() bool {
-	return a.Kind != ActorUser || a.Role == Manager || a.Role == Admin
+	return a.both(func(a Actor) bool { return a.Kind != ActorUser || a.Role == Manager || a.Role == Admin })
 }

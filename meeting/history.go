@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"time"
@@ -229,8 +230,18 @@ type Contact struct {
 	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }
 
-// Record adds a history entry, which the next save writes.
-func (m *Meeting) Record(e Entry) { m.History = append(m.History, e) }
+// Record adds a history entry, which the next save writes. It names the person who acted for the actor.
+func (m *Meeting) Record(e Entry) {
+	if s := e.Actor.Sender; s != nil {
+		changes := maps.Clone(e.Changes)
+		if changes == nil {
+			changes = map[string]Change{}
+		}
+		changes["sent_by"] = Change{To: cmp.Or(s.Name, s.Email)}
+		e.Changes = changes
+	}
+	m.History = append(m.History, e)
+}
 
 // reminderTexts are reminders as history shows them: "15m before start by email, sms".
 func reminderTexts(rs []Reminder) []string {

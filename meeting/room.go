@@ -40,9 +40,11 @@ type Room struct {
 	CheckIn   CheckIn
 	Inherits  bool  // CheckIn is the installation's, and follows it
 	Closures  int64 // number raised by the store when a blackout of the room or its site, or a setting that bookings are checked against, changes; 0: never changed
-	Version   int64
-	CreatedAt time.Time
-	UpdatedAt time.Time
+
+	BlackoutsUntil time.Time // Blackouts has those that start before; zero: all
+	Version        int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
 }
 
 // RoomApproval says who must approve meetings in the room.

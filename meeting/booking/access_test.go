@@ -83,3 +83,49 @@ func TestAccess_faults(t *testing.T) {
 		}
 	}
 }
+
+// A display at the door books a room for everyone, also for groups that it is not in.
+func TestAccess_door(t *testing.T) {
+	w := newWorld(t)
+	w.restrict(t, w.desk, meeting.Access{Book: []int64{w.mona.ID}})
+	seen, err := w.door.Door(t.Context(), w.bob, w.desk.ID)
+	if err != nil || len(seen.Book) != 3 {
+		t.Fatalf("it offers %v, %v", seen.Book, err)
+	}
+	if m, err := w.door.Book(t.Context(), w.bob, w.desk.ID, 15*time.Minute, ""); err != nil || m.Status != meeting.InProgress {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// The right to override policies in one room does not lift those of another, which the meeting leaves.
+func TestAccess_overrideOfLastChange(t *testing.T) {
+	w := newWorld(t)
+	left := w.room(t, places.RoomFields{Name: new("Left"), LastChange: new(24 * time.Hour)})
+	w.restrict(t, w.desk, meeting.Access{Override: []int64{w.ann.ID}})
+	m := w.book(t, w.ann, w.fields(time.Hour, left))
+	f := booking.Fields{RoomIDs: &[]int64{w.desk.ID}, Override: &meeting.Override{Reason: "a larger table"}}
+	_, err := w.Update(t.Context(), w.ann, m.ID, nil, f)
+	same(t, "leaving a room of others", violations(t, err), []string{"last_change"})
+	w.restrict(t, left, meeting.Access{Override: []int64{w.ann.ID}})
+	moved, err := w.Update(t.Context(), w.ann, m.ID, nil, f)
+	if err != nil || moved.RoomIDs[0] != w.desk.ID {
+		t.Errorf("%+v, %v", moved, err)
+	}
+}
+
+// Rooms that a series may not have are not chosen instead of others, and give way to others.
+func TestAccess_otherRoom(t *testing.T) {
+	w := newWorld(t)
+	wanted := w.room(t, places.RoomFields{Name: new("Wanted"), Capacity: new(8)})
+	exec := w.room(t, places.RoomFields{Name: new("Exec"), Capacity: new(8)})
+	w.room(t, places.RoomFields{Name: new("Other"), Capacity: new(10)})
+	w.restrict(t, exec, meeting.Access{Book: []int64{w.mona.ID}})
+	w.take(t, "2027-02-11", wanted)
+	f := w.weekly("FREQ=WEEKLY;COUNT=2", wanted)
+	f.OnConflict = meeting.OtherRoom
+	same(t, "for a member", roomsOn(w.bookSeries(t, w.ann, f).Meetings), []string{"Other", "Wanted"})
+	f = w.weekly("FREQ=WEEKLY;COUNT=2", exec)
+	f.Start, f.End = new(clock.Parse("2027-02-12T10:00:00")), new(clock.Parse("2027-02-12T11:00:00"))
+	f.OnConflict = meeting.OtherRoom
+	same(t, "instead of a room of others", roomsOn(w.bookSeries(t, w.ann, f).Meetings), []string{"Wanted", "Wanted"})
+}

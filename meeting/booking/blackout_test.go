@@ -189,3 +189,30 @@ func (d between) People(ctx context.Context, ids []int64) ([]meeting.Person, err
 	d.do()
 	return d.Directory.People(ctx, ids)
 }
+
+// Rooms show the blackouts of the next 90 days, and bookings follow all.
+func TestRooms_blackoutsAhead(t *testing.T) {
+	w := newWorld(t)
+	const day = 24 * time.Hour
+	for _, in := range []time.Duration{2 * day, 89 * day, 91 * day} {
+		_, _, err := w.places.CreateBlackout(t.Context(), w.root, places.BlackoutFields{RoomID: &w.desk.ID, Start: new(clock.At(w.at.Add(in))), End: new(clock.At(w.at.Add(in + time.Hour)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rooms, _, err := w.Rooms(t.Context(), meeting.RoomQuery{}, meeting.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := w.Room(t.Context(), w.desk.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range append(rooms, one) {
+		if r.ID == w.desk.ID && (len(r.Blackouts) != 2 || !r.BlackoutsUntil.Equal(w.at.Add(90*day))) {
+			t.Errorf("%v until %v", r.Blackouts, r.BlackoutsUntil)
+		}
+	}
+	_, err = w.Book(t.Context(), w.ann, w.fields(91*day, w.desk))
+	same(t, "a booking later", violations(t, err), []string{"blackout"})
+}

@@ -172,7 +172,13 @@ func (s *Service) Revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f
 	}
 	violations := terms.Violations(m, by, conf.Limits, c.At)
 	if terms.Moves(m, c.At) {
-		violations = append(violations, m.LateChange(by, c.Rooms, conf.Limits, c.At)...)
+		late := m.LateChange(by, c.Rooms, conf.Limits, c.At)
+		if f.Override != nil && !by.MayOverride(c.Rooms) { // it counts in the rooms that the meeting has
+			for i := range late {
+				late[i].Firm = true
+			}
+		}
+		violations = append(violations, late...)
 	}
 	if len(violations) > 0 || f.Override != nil {
 		violations = append(violations, c.overQuota...)

@@ -93,11 +93,11 @@ func (s *fakeStore) ListBlackouts(_ context.Context, q meeting.BlackoutQuery, _ 
 	return bs, "", nil
 }
 
-func (s *fakeStore) BlackoutsAfter(_ context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error) {
+func (s *fakeStore) BlackoutsWithin(_ context.Context, rooms []int64, span clock.Slot) ([]policy.Blackout, error) {
 	var bs []policy.Blackout
 	for _, b := range s.blackouts {
 		closes := func(id int64) bool { return b.Covers(&s.rooms[id].Room) }
-		if b.Slot.End.After(at) && slices.ContainsFunc(rooms, closes) {
+		if b.Slot.End.After(span.Start) && (span.End.IsZero() || b.Slot.Start.Before(span.End)) && slices.ContainsFunc(rooms, closes) {
 			bs = append(bs, *b)
 		}
 	}

@@ -3,11 +3,22 @@ package booking
 import (
 	"context"
 	"slices"
+	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 )
 
-// Room returns a room with its current and future blackouts.
+// blackoutsAhead is how far ahead rooms show their blackouts.
+const blackoutsAhead = 90 * 24 * time.Hour
+
+// ahead is the span of the blackouts that rooms show.
+func (s *Service) ahead() clock.Slot {
+	at := s.Now().UTC().Truncate(time.Microsecond)
+	return clock.Slot{Start: at, End: at.Add(blackoutsAhead)}
+}
+
+// Room returns a room with its blackouts of now and the next 90 days.
 func (s *Service) Room(ctx context.Context, id int64) (*meeting.Room, error) {
 	rooms, err := s.RoomsByID(ctx, []int64{id})
 	if err != nil {
@@ -16,16 +27,16 @@ func (s *Service) Room(ctx context.Context, id int64) (*meeting.Room, error) {
 	if len(rooms) == 0 {
 		return nil, meeting.ErrNotFound
 	}
-	return rooms[0], s.AddBlackouts(ctx, rooms, s.Now())
+	return rooms[0], s.addBlackouts(ctx, rooms, s.ahead())
 }
 
-// Rooms lists rooms with their current and future blackouts.
+// Rooms lists rooms with their blackouts of now and the next 90 days.
 func (s *Service) Rooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {
 	rooms, next, err = s.store.ListRooms(ctx, q, p)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.Zoned(rooms), next, s.AddBlackouts(ctx, rooms, s.Now())
+	return rooms, next, s.PrepareRooms(ctx, rooms, s.ahead())
 }
 
 // RoomsByID returns rooms by ID, in order, without unknown ones.

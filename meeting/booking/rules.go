@@ -9,6 +9,8 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/clock"
+	"punctual/meeting/policy"
 )
 
 // MaxBuffer limits the buffers of a room.
@@ -65,15 +67,19 @@ func (s *Service) quotasOfChange(ctx context.Context, by meeting.Actor, f *Field
 }
 
 // PrepareRooms completes rooms that were just read with what policies need: their zones in force,
-// the limits per user, and the blackouts that end after an instant.
-func (s *Service) PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error {
-	return s.AddBlackouts(ctx, s.Zoned(rooms), after)
+// the limits per user, and the blackouts that overlap a span. A zero end means no end.
+func (s *Service) PrepareRooms(ctx context.Context, rooms []*meeting.Room, span clock.Slot) error {
+	return s.addBlackouts(ctx, s.Zoned(rooms), span)
 }
 
 // AddBlackouts adds the blackouts that end after an instant. Rooms without any cost nothing.
 // Blackouts are read after the rooms, so a change in between makes the rooms' number outdated and
 // is noticed.
 func (s *Service) AddBlackouts(ctx context.Context, rooms []*meeting.Room, at time.Time) error {
+	return s.addBlackouts(ctx, rooms, clock.Slot{Start: at})
+}
+
+func (s *Service) addBlackouts(ctx context.Context, rooms []*meeting.Room, span clock.Slot) error {
 	var closed []int64
 	for _, r := range rooms {
 		if r.Closures > 0 {
@@ -83,16 +89,25 @@ func (s *Service) AddBlackouts(ctx context.Context, rooms []*meeting.Room, at ti
 	if len(closed) == 0 {
 		return nil
 	}
-	bs, err := s.store.BlackoutsAfter(ctx, closed, at)
+	bs, err := s.store.BlackoutsWithin(ctx, closed, span)
 	if err != nil {
 		return fmt.Errorf("look up blackouts: %w", err)
 	}
+	type place struct{ roomID, siteID int64 }
+	of := map[place][]policy.Blackout{}
+	for _, b := range bs {
+		at := place{b.RoomID, b.SiteID}
+		of[at] = append(of[at], b)
+	}
 	for _, r := range rooms {
-		for _, b := range bs {
-			if b.Covers(&r.Room) {
-				r.Blackouts = append(r.Blackouts, b)
-			}
+		r.Blackouts = append(r.Blackouts, of[place{roomID: r.ID}]...)
+		if r.SiteID != 0 {
+			r.Blackouts = append(r.Blackouts, of[place{siteID: r.SiteID}]...)
 		}
+		slices.SortStableFunc(r.Blackouts, func(a, b policy.Blackout) int {
+			return cmp.Or(a.Slot.Start.Compare(b.Slot.Start), cmp.Compare(a.ID, b.ID))
+		})
+		r.BlackoutsUntil = span.End
 	}
 	return nil
 }

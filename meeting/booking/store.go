@@ -91,9 +91,9 @@ type ApprovalStore interface {
 // RulesStore is the part of [Store] that policies need beyond rooms and meetings.
 type RulesStore interface {
 	ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p meeting.Page) (bs []*policy.Blackout, next string, err error) // by start
-	// BlackoutsAfter returns, by start, all blackouts of these rooms and of their sites that end
-	// after an instant.
-	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
+	// BlackoutsWithin returns, by start, all blackouts of these rooms and of their sites that overlap a span.
+	// A zero end means no end.
+	BlackoutsWithin(ctx context.Context, rooms []int64, span clock.Slot) ([]policy.Blackout, error)
 
 	// Held returns the slots, without buffers, of the claimant's meetings that hold the room within
 	// the claim's span at an instant. It leaves out the meeting except. For a meeting that ended

@@ -177,8 +177,8 @@ func blocks(r *meeting.Room, more, meeting clock.Slot, taken []clock.Slot) bool 
 }
 
 // Book books the room from now on in the name of the device, and checks in at once. It takes
-// one of [Lengths]. The room's policies apply, except for the grid of starts. If the booking
-// would need approval, it is refused.
+// one of [Lengths]. The room's policies apply, except for the grid of starts, but not its access by group.
+// If the booking would need approval, it is refused.
 func (s *Service) Book(ctx context.Context, by meeting.Actor, roomID int64, length time.Duration, title string) (*meeting.Meeting, error) {
 	if err := checkDoorLength(length); err != nil {
 		return nil, err

@@ -134,7 +134,10 @@ func doorSlot(r *meeting.Room, length time.Duration, at time.Time) clock.Slot {
 	return s
 }
 
-// atDoorAllowed returns the violations that count at a door: all except a start off the grid.
+// atDoorAllowed returns the violations that count at a door: all except a start off the grid, and access by
+// group. A door books for everyone who stands there, and nobody knows their groups.
 func atDoorAllowed(violations []meeting.Fault) []meeting.Fault {
-	return slices.DeleteFunc(violations, func(f meeting.Fault) bool { return f.Code == "step" && f.Location == "start" })
+	return slices.DeleteFunc(violations, func(f meeting.Fault) bool {
+		return f.Code == "step" && f.Location == "start" || f.Code == meeting.ViolationNotAllowed
+	})
 }

@@ -60,7 +60,7 @@ func (m *memory) Kinds(context.Context, Need) (kinds []*Kind, err error) {
 	return kinds, nil
 }
 
-func (m *memory) BlackoutsAfter(context.Context, []int64, time.Time) ([]policy.Blackout, error) {
+func (m *memory) BlackoutsWithin(context.Context, []int64, clock.Slot) ([]policy.Blackout, error) {
 	return nil, nil
 }
 
@@ -96,7 +96,7 @@ func (prepared) Views(_ context.Context, _ meeting.Actor, ms []*meeting.Meeting,
 	return ms, nil
 }
 
-func (prepared) PrepareRooms(_ context.Context, rooms []*meeting.Room, _ time.Time) error {
+func (prepared) PrepareRooms(_ context.Context, rooms []*meeting.Room, _ clock.Slot) error {
 	for _, r := range rooms {
 		r.Zone = "UTC"
 	}
@@ -210,6 +210,51 @@ func TestPages_longSpan(t *testing.T) {
 		found, next, err := m.service().RoomDays(t.Context(), meeting.RoomQuery{}, 0, at, at.AddDate(0, 0, days), page)
 		if err != nil || len(found) != want || (next != "") != (want == longSpanPage) {
 			t.Errorf("%d days: %d rooms, next %q, %v; want %d rooms", days, len(found), next, err, want)
+		}
+	}
+}
+
+// The grid says for whom a room needs approval, as the availability does.
+func TestGrid_needsApproval(t *testing.T) {
+	m := &memory{}
+	for _, name := range []string{"Free", "Asks", "Trusts", "Names"} {
+		r := m.room(policy.Room{Name: name})
+		r.Approval.Required = name != "Free"
+		if r.Approval.ApproverIDs = []int64{3}; name == "Trusts" {
+			r.Access.WithoutApproval = []int64{7}
+		} else if name == "Names" {
+			r.Approval.ApproverIDs = []int64{2}
+		}
+	}
+	span := clock.Slot{Start: at.Add(time.Hour), End: at.Add(2 * time.Hour)}
+	for name, c := range map[string]struct {
+		by   meeting.Actor
+		want []string
+	}{
+		"a member":     {ann, []string{"Asks", "Trusts", "Names"}},
+		"of the group": {meeting.Actor{Kind: meeting.ActorUser, ID: 1, Role: meeting.Member, Groups: &[]int64{7}}, []string{"Asks", "Names"}},
+		"an approver":  {meeting.Actor{Kind: meeting.ActorUser, ID: 2, Role: meeting.Manager}, []string{"Asks", "Trusts"}},
+		"an admin":     {meeting.Actor{Kind: meeting.ActorUser, ID: 9, Role: meeting.Admin}, nil},
+	} {
+		grid, _, err := m.service().Grid(t.Context(), c.by, GridQuery{Span: span}, meeting.Page{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		available, _, err := m.service().Availability(t.Context(), c.by, AvailabilityQuery{Slot: span}, meeting.Page{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, r := range grid.Rooms {
+			if r.NeedsApproval {
+				got = append(got, r.Name)
+			}
+			if r.NeedsApproval != available[i].NeedsApproval {
+				t.Errorf("%s: %s needs approval: %v in the grid, %v in the availability", name, r.Name, r.NeedsApproval, available[i].NeedsApproval)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s needs approval for %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -32,8 +32,9 @@ type Grid struct {
 // GridRoom is a room with the times at which it takes no meetings.
 type GridRoom struct {
 	*meeting.Room
-	Closed []clock.Slot // outside of its opening hours; within the span
-	Barred bool         // the actor may not book it
+	Closed        []clock.Slot // outside of its opening hours; within the span
+	Barred        bool         // the actor may not book it
+	NeedsApproval bool         // somebody else must approve a booking of the actor
 }
 
 const (
@@ -131,7 +132,7 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 		if err != nil || len(rooms) == 0 {
 			return &Grid{}, "", err
 		}
-		if err := s.meetings.PrepareRooms(ctx, rooms, dayBefore(q.Span.Start)); err != nil {
+		if err := s.meetings.PrepareRooms(ctx, rooms, around(q.Span.Start, q.Span.End)); err != nil {
 			return nil, "", err
 		}
 		if len(q.RoomIDs) > 0 || len(rooms) == 1 {
@@ -152,21 +153,22 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 		return nil, "", err
 	}
 	g = q.draw(rooms, ms)
-	if err := s.bar(ctx, by, g.Rooms); err != nil {
+	if err := s.rate(ctx, by, g.Rooms); err != nil {
 		return nil, "", err
 	}
 	g.Sites, err = s.sitesOf(ctx, g.Rooms)
 	return g, next, err
 }
 
-// bar marks the rooms that the actor may not book.
-func (s *Service) bar(ctx context.Context, by meeting.Actor, rooms []GridRoom) error {
-	if !slices.ContainsFunc(rooms, func(r GridRoom) bool { return len(r.Access.Book) > 0 }) {
+// rate marks the rooms that the actor may not book, or not without approval.
+func (s *Service) rate(ctx context.Context, by meeting.Actor, rooms []GridRoom) error {
+	if !slices.ContainsFunc(rooms, func(r GridRoom) bool { return len(r.Access.Book) > 0 || r.Approval.Required }) {
 		return nil
 	}
 	by, err := s.meetings.WithDeputies(ctx, by)
+	a := searcher{Actor: by}
 	for i := range rooms {
-		rooms[i].Barred = !by.MayBook(rooms[i].Room)
+		rooms[i].Barred, rooms[i].NeedsApproval = !by.MayBook(rooms[i].Room), a.needsApproval(rooms[i].Room)
 	}
 	return err
 }

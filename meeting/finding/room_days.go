@@ -118,7 +118,7 @@ func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int6
 	if err != nil || len(rooms) == 0 {
 		return nil, "", err
 	}
-	if err := s.meetings.PrepareRooms(ctx, rooms, dayBefore(from)); err != nil {
+	if err := s.meetings.PrepareRooms(ctx, rooms, around(from, to)); err != nil {
 		return nil, "", err
 	}
 	days, span := calendars(rooms, from, n)
@@ -134,5 +134,7 @@ func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int6
 	return found, next, nil
 }
 
-// dayBefore returns an instant before a date begins in any time zone.
-func dayBefore(date time.Time) time.Time { return date.Add(-24 * time.Hour) }
+// around returns a span that covers the dates from one up to another in any time zone.
+func around(from, to time.Time) clock.Slot {
+	return clock.Slot{Start: from, End: to}.Widen(24*time.Hour, 24*time.Hour)
+}

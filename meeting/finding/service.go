@@ -31,7 +31,7 @@ const (
 // Meetings is the part of [booking.Service] that finding needs.
 type Meetings interface {
 	WithDeputies(ctx context.Context, by meeting.Actor) (meeting.Actor, error)
-	PrepareRooms(ctx context.Context, rooms []*meeting.Room, after time.Time) error
+	PrepareRooms(ctx context.Context, rooms []*meeting.Room, span clock.Slot) error
 	Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error)
 }
 
@@ -67,7 +67,7 @@ func (s *Service) Availability(ctx context.Context, by meeting.Actor, q Availabi
 	}
 	rooms, next, err := s.store.ListRooms(ctx, q.rooms(), p)
 	if err == nil {
-		err = s.meetings.PrepareRooms(ctx, rooms, a.now)
+		err = s.meetings.PrepareRooms(ctx, rooms, q.Slot)
 	}
 	if err != nil {
 		return nil, "", err
@@ -146,7 +146,7 @@ func (s *Service) sift(ctx context.Context, a *searcher, length time.Duration, s
 	for _, k := range kinds {
 		ofSite[k.SiteID] = k.RoomIDs[0]
 	}
-	closed, err := s.store.BlackoutsAfter(ctx, slices.Collect(maps.Values(ofSite)), a.now)
+	closed, err := s.store.BlackoutsWithin(ctx, slices.Collect(maps.Values(ofSite)), span)
 	if err != nil {
 		return nil, fmt.Errorf("look up blackouts: %w", err)
 	}
@@ -190,7 +190,7 @@ func (s *Service) sift(ctx context.Context, a *searcher, length time.Duration, s
 
 // suggest returns, for each room, at most limit of the first times at which the actor may book it.
 func (s *Service) suggest(ctx context.Context, a *searcher, rooms []*meeting.Room, length time.Duration, span clock.Slot, limit int) ([]Suggestion, error) {
-	if err := s.meetings.PrepareRooms(ctx, rooms, a.now); err != nil {
+	if err := s.meetings.PrepareRooms(ctx, rooms, span); err != nil {
 		return nil, err
 	}
 	rooms = slices.DeleteFunc(rooms, func(r *meeting.Room) bool { return !a.MayBook(r) || !r.Lasts(length, span, a.settings.Limits) })

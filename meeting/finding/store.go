@@ -16,9 +16,8 @@ type Store interface {
 	ListRooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error)
 	ListSites(ctx context.Context, p meeting.Page) (sites []*meeting.Site, next string, err error)
 	ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
-	// BlackoutsAfter returns the blackouts of these rooms, and of their sites, that end after an
-	// instant, by start.
-	BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error)
+	// BlackoutsWithin returns the blackouts of these rooms, and of their sites, that overlap a span, by start.
+	BlackoutsWithin(ctx context.Context, rooms []int64, span clock.Slot) ([]policy.Blackout, error)
 	// Held returns the slots that count for a claim. See [booking.RulesStore].
 	Held(ctx context.Context, c policy.Claim, except meeting.ID, at time.Time) ([]clock.Slot, error)
 

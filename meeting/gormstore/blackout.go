@@ -268,10 +268,13 @@ func (s *Store) WaitingMoves(ctx context.Context) ([]*meeting.Meeting, error) {
 	return ms, nil
 }
 
-func (s *Store) BlackoutsAfter(ctx context.Context, rooms []int64, at time.Time) ([]policy.Blackout, error) {
+func (s *Store) BlackoutsWithin(ctx context.Context, rooms []int64, span clock.Slot) ([]policy.Blackout, error) {
 	var rows []*blackoutRow
-	err := s.db.WithContext(ctx).Where("ends_at > ?", micro(at)).
-		Where("(room_id IN ? OR site_id IN (SELECT site_id FROM rooms WHERE id IN ?))", rooms, rooms).
+	tx := s.db.WithContext(ctx).Where("ends_at > ?", micro(span.Start))
+	if !span.End.IsZero() {
+		tx = tx.Where("starts_at < ?", micro(span.End))
+	}
+	err := tx.Where("(room_id IN ? OR site_id IN (SELECT site_id FROM rooms WHERE id IN ?))", rooms, rooms).
 		Order("starts_at, id").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("blackouts of rooms: %w", err)

@@ -15,6 +15,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/importing"
+	"punctual/meeting/importing/moving"
 	"punctual/meeting/itip"
 	"punctual/meeting/policy"
 )
@@ -38,7 +39,7 @@ func (u users) ByEmail(_ context.Context, emails []string) (map[string]meeting.P
 	for _, a := range []meeting.Actor{u.f.admin, u.f.manager, u.f.anna, u.f.ben} {
 		for _, email := range emails {
 			if strings.EqualFold(email, a.Email) {
-				found[strings.ToLower(email)] = meeting.Person{UserID: a.ID, Email: a.Email, Name: a.Name}
+				found[strings.ToLower(email)] = meeting.Person{UserID: a.ID, Email: a.Email, Name: a.Name, Role: a.Role}
 			}
 		}
 	}
@@ -308,6 +309,112 @@ func TestImport_onlyAdmins(t *testing.T) {
 			if _, err := i.meetings.Book(t.Context(), by, forged); !errors.Is(err, meeting.ErrForbidden) {
 				t.Errorf("%s: %v", by.Role, err)
 			}
+		}
+	})
+}
+
+// If what an event has become is refused, the meeting stays what it was.
+func TestImport_refusedUpdate(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		i := newImporter(f)
+		f.book(clock.Slot{Start: now.AddDate(0, 0, 3).Truncate(time.Hour), End: now.AddDate(0, 0, 3).Truncate(time.Hour).Add(time.Hour)}, f.turing)
+		first := i.want("a created", vevent("a", 1, "SEQUENCE:1"))[0]
+		daily := []string{"SEQUENCE:2", "RRULE:FREQ=DAILY;COUNT=4"}
+		for range 2 {
+			item := i.want("a failed room_conflict", vevent("a", 1, daily...))[0]
+			if m := f.read(first.MeetingID); m.Status != meeting.Confirmed || item.MeetingID != m.ID || item.SeriesID != 0 {
+				t.Fatalf("is %s, reported %+v", m.Status, item)
+			}
+		}
+		daily[1] = "RRULE:FREQ=DAILY;COUNT=2"
+		series := i.want("a updated", vevent("a", 1, daily...))[0]
+		if m := f.read(first.MeetingID); m.Status != meeting.Cancelled || series.MeetingID != 0 || series.SeriesID == 0 {
+			t.Errorf("is %s, reported %+v", m.Status, series)
+		}
+		// And back: the only date is taken.
+		if item := i.want("a failed room_conflict", vevent("a", 3, "SEQUENCE:3"))[0]; item.SeriesID != series.SeriesID || item.MeetingID != 0 {
+			t.Errorf("%+v", item)
+		}
+		var left int64
+		if err := f.db.Gorm.WithContext(t.Context()).Table("meetings").Where("series_id = ? AND status = 'confirmed'", series.SeriesID).Count(&left).Error; err != nil || left != 2 {
+			t.Errorf("%d dates are left, %v", left, err)
+		}
+		i.want("a updated", vevent("a", 4, "SEQUENCE:4"))
+	})
+}
+
+// movedPeople are users of the fixture by their addresses, and others who are added.
+type movedPeople struct{ f *fixture }
+
+func (p movedPeople) Ensure(ctx context.Context, people []moving.Person, dryRun bool) (map[string]meeting.Person, int, map[string]error, error) {
+	users, created := map[string]meeting.Person{}, 0
+	for _, one := range people {
+		var id int64
+		if err := p.f.db.Gorm.WithContext(ctx).Table("users").Select("id").Where("email = ?", one.Email).Scan(&id).Error; err != nil {
+			return nil, 0, nil, err
+		}
+		if id == 0 {
+			if created++; dryRun {
+				continue
+			}
+			if err := p.f.db.Gorm.WithContext(ctx).Exec("INSERT INTO users (email, name, role, phone, locale, timezone, version, created_at, updated_at) VALUES (?, ?, 'member', '', '', '', 1, ?, ?)",
+				one.Email, one.Name, now, now).Error; err != nil {
+				return nil, 0, nil, err
+			}
+			if err := p.f.db.Gorm.WithContext(ctx).Table("users").Select("id").Where("email = ?", one.Email).Scan(&id).Error; err != nil {
+				return nil, 0, nil, err
+			}
+		}
+		users[one.Email] = meeting.Person{UserID: id, Email: one.Email, Name: one.Name}
+	}
+	return users, created, nil, nil
+}
+
+// With fail, an import that meets a meeting of this installation writes nothing, and a dry run says so before.
+func TestMoving_fail(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		i := newImporter(f)
+		s := moving.NewService(i.meetings.Service, i.meetings.approval, i.meetings.series, i.meetings.places, f.store, movedPeople{f}, func() time.Time { return now })
+		at := func(id int64, room string, days int) moving.Booking {
+			start := now.AddDate(0, 0, days).Truncate(time.Hour)
+			return moving.Booking{
+				Content: moving.Content{Title: fmt.Sprint("Booking ", id), Rooms: []string{room}, Organizer: "cleo"}, ID: id, Ref: fmt.Sprint("entry ", id), UID: fmt.Sprintf("%d@there", id),
+				Slot: clock.Slot{Start: start, End: start.Add(time.Hour)}, Zone: "Europe/Berlin",
+			}
+		}
+		data := &moving.Data{
+			Program: "MRBS", People: []moving.Person{{Key: "cleo", Name: "Cleo", Email: "cleo@example.org"}},
+			Rooms:    []moving.Room{{Key: "t", Name: "Turing"}, {Key: "n", Name: "New"}},
+			Bookings: []moving.Booking{at(1, "n", 1), at(2, "t", 2), at(3, "t", 3)},
+		}
+		here := f.book(data.Bookings[1].Slot, f.turing)
+		before := fmt.Sprint(f.count("users"), f.count("rooms"), f.count("meetings"))
+		for _, dry := range []bool{true, false} {
+			_, err := s.Move(t.Context(), f.admin, data, moving.Options{OnConflict: moving.Fail, DryRun: dry})
+			if conflicts, ok := errors.AsType[*moving.ConflictsError](err); !ok || conflicts.N != 1 {
+				t.Errorf("dry %v: %v", dry, err)
+			}
+			if after := fmt.Sprint(f.count("users"), f.count("rooms"), f.count("meetings")); after != before {
+				t.Errorf("dry %v: users, rooms and meetings were %s and are %s", dry, before, after)
+			}
+		}
+		report, err := s.Move(t.Context(), f.admin, data, moving.Options{DryRun: true})
+		if err != nil || report.Counts["meetings"][moving.Created] != 2 || report.Counts["meetings"][moving.Taken] != 1 || len(report.Problems) != 1 || report.Problems[0].Room != "Turing" {
+			t.Errorf("a dry run that keeps: %+v, %v", report, err)
+		}
+		if _, err := i.meetings.Cancel(t.Context(), f.admin, here.ID, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		report, err = s.Move(t.Context(), f.admin, data, moving.Options{OnConflict: moving.Fail})
+		if err != nil || report.Counts["meetings"][moving.Created] != 3 || f.count("meetings") != 4 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		// A change there that finds its room taken here is a conflict, too.
+		data.Bookings[2] = at(3, "t", 5)
+		f.book(data.Bookings[2].Slot, f.turing)
+		data.Bookings = append(data.Bookings, at(4, "n", 4))
+		if _, err := s.Move(t.Context(), f.admin, data, moving.Options{OnConflict: moving.Fail}); !errors.As(err, new(*moving.ConflictsError)) || f.count("meetings") != 5 {
+			t.Errorf("%v, %d meetings", err, f.count("meetings"))
 		}
 	})
 }

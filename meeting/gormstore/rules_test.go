@@ -314,9 +314,13 @@ func TestBlackouts(t *testing.T) {
 		f.want("of a site", ids(meeting.BlackoutQuery{SiteID: site.ID}), []int64{whole.ID})
 		f.want("in a span", ids(meeting.BlackoutQuery{From: at("10:00"), To: at("12:00")}), []int64(nil))
 		f.want("in a longer one", ids(meeting.BlackoutQuery{From: at("09:59"), To: at("12:01")}), []int64{one.ID, whole.ID})
-		after, err := f.store.BlackoutsAfter(t.Context(), []int64{late.ID, f.turing.ID}, at("10:00"))
+		after, err := f.store.BlackoutsWithin(t.Context(), []int64{late.ID, f.turing.ID}, clock.Slot{Start: at("10:00")})
 		if err != nil || len(after) != 1 || after[0].ID != whole.ID {
 			t.Errorf("after ten: %v, %v", after, err)
+		}
+		before, err := f.store.BlackoutsWithin(t.Context(), []int64{late.ID, f.turing.ID}, clock.Slot{Start: at("09:59"), End: whole.Slot.Start})
+		if err != nil || len(before) != 1 || before[0].ID != one.ID {
+			t.Errorf("before the second: %v, %v", before, err)
 		}
 
 		changed, err := f.store.UpdateBlackout(t.Context(), one.ID, func(b *policy.Blackout) error { b.Reason, b.RoomID = "carpet", f.wide.ID; return nil })

@@ -89,12 +89,17 @@ func calendarMessage(method, uid string, sequence, hours int, more ...string) st
 // receive has a message processed that was mailed to a room.
 func (r *mailroom) receive(room, ics string) *scheduling.Outcome {
 	r.Helper()
+	return r.receiveFrom("anna@example.org", room, ics)
+}
+
+func (r *mailroom) receiveFrom(sender, room, ics string) *scheduling.Outcome {
+	r.Helper()
 	calendar, err := itip.Read(strings.NewReader(ics), itip.DefaultLimits)
 	if err != nil {
 		r.Fatal(err)
 	}
 	out, err := r.service.Process(r.Context(), scheduling.Message{
-		Via: meeting.OriginMail, Recipient: room + "@rooms.example.org", From: "anna@example.org", Calendar: calendar, ICS: []byte(ics), MessageID: "<1@example.org>", Received: r.at,
+		Via: meeting.OriginMail, Recipient: room + "@rooms.example.org", From: sender, Calendar: calendar, ICS: []byte(ics), MessageID: "<1@example.org>", Received: r.at,
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -230,6 +235,50 @@ func TestScheduling_oneDate(t *testing.T) {
 		r.wantBooked("Review Turing 3, Review Hopper 4")
 		if len(out.Answers[0].Alternatives) != 3 || !strings.Contains(out.Answers[0].Mail.Calendar, "SEQUENCE:1\r\n") {
 			t.Errorf("%+v\n%s", out.Answers[0], out.Answers[0].Mail.Calendar)
+		}
+	})
+}
+
+// Whoever acts for an organizer has no rights in rooms beyond their own, and history names both.
+func TestScheduling_sentBy(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		r := newMailroom(f)
+		f.sql("INSERT INTO groups (id, name, version, created_at, updated_at) VALUES (1, 'board', 1, ?, ?)", now, now)
+		access := &meeting.Access{Book: []int64{1}}
+		if _, err := r.meetings.places.UpdateRoom(t.Context(), f.admin, f.turing.ID, nil, places.RoomFields{Access: &access}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.meetings.places.UpdateRoom(t.Context(), f.admin, f.hopper.ID, nil, places.RoomFields{ApprovalRequired: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+		message := func(method, uid string, sequence int, organizer string) string {
+			return strings.ReplaceAll(calendarMessage(method, uid, sequence, 2), "ORGANIZER;CN=Anna:mailto:anna@example.org", "ORGANIZER;"+organizer)
+		}
+		const own, forAda = "CN=Ada:mailto:ada@example.org", `SENT-BY="mailto:ben@example.org":mailto:ada@example.org`
+		want := func(what, want string, o *scheduling.Outcome) {
+			t.Helper()
+			if got := summary(o); got != want {
+				t.Errorf("%s: %s, want %s", what, got, want)
+			}
+		}
+		want("for an admin", "done turing=DECLINED(not_allowed)", r.receiveFrom("ben@example.org", "turing", message("REQUEST", "a", 0, forAda)))
+		want("by nobody's address", "done turing=DECLINED(not_allowed)", r.receiveFrom("who@example.org", "turing", message("REQUEST", "a", 1, strings.Replace(forAda, "ben@", "who@", 1))))
+		want("by the admin", "done turing=ACCEPTED", r.receiveFrom("ada@example.org", "turing", message("REQUEST", "a", 2, own)))
+		hopper := func(text string) string { return strings.ReplaceAll(text, "turing", "hopper") }
+		out := r.receiveFrom("ben@example.org", "hopper", hopper(message("REQUEST", "b", 0, forAda)))
+		want("with approval", "done hopper=TENTATIVE", out)
+		if m := f.read(out.MeetingIDs[0]); m.Organizer.UserID != f.admin.ID || m.Status != meeting.Pending {
+			t.Errorf("%+v", m)
+		}
+		want("cancelled", "done", r.receiveFrom("ben@example.org", "hopper", hopper(message("CANCEL", "b", 1, forAda))))
+		entries, _, err := r.meetings.History(t.Context(), f.admin, out.MeetingIDs[0], meeting.Page{Limit: 10})
+		if err != nil || len(entries) != 2 || entries[1].Action != meeting.ActionCancelled {
+			t.Fatalf("%+v, %v", entries, err)
+		}
+		for _, e := range entries {
+			if e.Actor.ID != f.admin.ID || e.Changes["sent_by"].To != f.ben.Name {
+				t.Errorf("%s by %+v, %+v", e.Action, e.Actor, e.Changes)
+			}
 		}
 	})
 }

@@ -39,7 +39,7 @@ type GridRoom struct {
 	Capacity      int            `json:"capacity" doc:"Number of seats; 0 if unknown"`
 	Features      []string       `json:"features" nullable:"false"`
 	Timezone      string         `json:"timezone" doc:"Effective time zone"`
-	NeedsApproval bool           `json:"needs_approval" doc:"Whether bookings need approval"`
+	NeedsApproval bool           `json:"needs_approval" doc:"Whether a booking by the caller needs approval by somebody else"`
 	Bookable      bool           `json:"bookable" doc:"Whether the caller may book the room; false if only other groups may"`
 	Step          *string        `json:"step" doc:"Interval at which meetings may start and end, counted from midnight in the room's time zone; null for any time" example:"15m"`
 	MinDuration   string         `json:"min_duration" example:"15m"`
@@ -115,7 +115,7 @@ func gridRoomOf(r finding.GridRoom) GridRoom {
 	p := policyOf(r.Policy)
 	return GridRoom{
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
-		Features: append([]string{}, r.Features...), Timezone: r.Zone, NeedsApproval: r.Approval.Required, Bookable: !r.Barred,
+		Features: append([]string{}, r.Features...), Timezone: r.Zone, NeedsApproval: r.NeedsApproval, Bookable: !r.Barred,
 		Step: p.Step, MinDuration: p.MinDuration, MaxDuration: p.MaxDuration, BufferBefore: p.BufferBefore, BufferAfter: p.BufferAfter,
 		Closed: list(r.Closed, func(s clock.Slot) Interval { return Interval{s.Start.UTC(), s.End.UTC()} }),
 		Blackouts: list(r.Blackouts, func(b policy.Blackout) GridBlackout {

@@ -215,7 +215,7 @@ func TestRooms(t *testing.T) {
 			"opening_hours": []any{}, "min_duration": "0s", "max_duration": nil, "step": nil, "min_notice": "0s", "max_advance": nil,
 			"buffer_before": "0s", "buffer_after": "0s", "quota": nil, "last_change": nil,
 		},
-		"access": nil, "check_in": object{"required": false, "opens": "15m", "grace": "10m", "inherited": true}, "blackouts": []any{}, "version": 1.,
+		"access": nil, "check_in": object{"required": false, "opens": "15m", "grace": "10m", "inherited": true}, "blackouts": []any{}, "blackouts_until": nil, "version": 1.,
 	}
 	if diff := cmp.Diff(plain, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -244,6 +244,26 @@ func TestRooms(t *testing.T) {
 	want[object](c, 412, root, "DELETE", "/rooms/1", "", `If-Match: "1"`)
 	want[object](c, 204, root, "DELETE", "/rooms/1", "")
 	want[object](c, 404, root, "GET", "/rooms/1", "")
+}
+
+// A room lists at most 20 blackouts, and says up to when.
+func TestRooms_manyBlackouts(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	room := c.room(`{"name":"Turing"}`)
+	at := func(day int) string { return now.AddDate(0, 0, day).UTC().Format(time.RFC3339) }
+	for day := range 22 {
+		want[object](c, 201, root, "POST", "/blackouts", fmt.Sprintf(`{"room_id":%s,"start":%q,"end":%q}`, room, at(day+1), at(day+2)))
+	}
+	for _, path := range []string{"/rooms", "/rooms/" + room} {
+		got := want[object](c, 200, ann, "GET", path, "")
+		if items, ok := got["items"].([]any); ok {
+			got = items[0].(object)
+		}
+		if n := len(got["blackouts"].([]any)); n != 20 || got["blackouts_until"] != at(21) {
+			t.Errorf("%s: %d blackouts until %v, want 20 until %s", path, n, got["blackouts_until"], at(21))
+		}
+	}
 }
 
 func TestRooms_allFaultsAtOnce(t *testing.T) {

@@ -16,26 +16,27 @@ import (
 
 // Room is a bookable room.
 type Room struct {
-	ID        int64        `json:"id"`
-	Name      string       `json:"name"`
-	SiteID    *int64       `json:"site_id"`
-	Floor     string       `json:"floor"`
-	Capacity  int          `json:"capacity" doc:"Number of seats; 0 if unknown"`
-	Features  []string     `json:"features" nullable:"false"`
-	Photo     *string      `json:"photo" doc:"Version of the room's photo, for its address; null if the room has none"`
-	Timezone  string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
-	OwnZone   *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
-	Address   *string      `json:"address" doc:"Part before the @ of the mail address at which the room answers invitations; null if it has none" example:"turing"`
-	Facility  *string      `json:"facility_email" doc:"Where faults of the room are mailed; null for the facility_email of its site" example:"facility@example.org"`
-	Active    bool         `json:"active"`
-	Approval  RoomApproval `json:"approval"`
-	Policy    Policy       `json:"policy"`
-	Access    *Access      `json:"access" doc:"What members of groups may do in the room; null if that of its site applies"`
-	CheckIn   CheckIn      `json:"check_in"`
-	Blackouts []Blackout   `json:"blackouts" nullable:"false" doc:"Current and future blackouts of the room and its site"`
-	Version   int64        `json:"version"`
-	CreatedAt time.Time    `json:"created_at"`
-	UpdatedAt time.Time    `json:"updated_at"`
+	ID             int64        `json:"id"`
+	Name           string       `json:"name"`
+	SiteID         *int64       `json:"site_id"`
+	Floor          string       `json:"floor"`
+	Capacity       int          `json:"capacity" doc:"Number of seats; 0 if unknown"`
+	Features       []string     `json:"features" nullable:"false"`
+	Photo          *string      `json:"photo" doc:"Version of the room's photo, for its address; null if the room has none"`
+	Timezone       string       `json:"timezone" doc:"Effective time zone: the room's, its site's or the installation's"`
+	OwnZone        *string      `json:"own_timezone" doc:"Time zone set for this room; null if that of its site or of the installation applies"`
+	Address        *string      `json:"address" doc:"Part before the @ of the mail address at which the room answers invitations; null if it has none" example:"turing"`
+	Facility       *string      `json:"facility_email" doc:"Where faults of the room are mailed; null for the facility_email of its site" example:"facility@example.org"`
+	Active         bool         `json:"active"`
+	Approval       RoomApproval `json:"approval"`
+	Policy         Policy       `json:"policy"`
+	Access         *Access      `json:"access" doc:"What members of groups may do in the room; null if that of its site applies"`
+	CheckIn        CheckIn      `json:"check_in"`
+	Blackouts      []Blackout   `json:"blackouts" nullable:"false" doc:"Current blackouts of the room and its site, and those of the next 90 days; in a search, those of the time in question. At most 20, by start"`
+	BlackoutsUntil *time.Time   `json:"blackouts_until" doc:"Blackouts that start at this time or later are not listed: see GET /blackouts; null if all are listed"`
+	Version        int64        `json:"version"`
+	CreatedAt      time.Time    `json:"created_at"`
+	UpdatedAt      time.Time    `json:"updated_at"`
 }
 
 // RoomApproval says who must approve meetings in the room.
@@ -93,24 +94,32 @@ type CheckIn struct {
 	Inherited bool `json:"inherited" doc:"Whether the room follows the installation's setting, booking.check_in"`
 }
 
+// maxBlackouts limits the blackouts that a room lists: with holiday calendars, sites have hundreds.
+const maxBlackouts = 20
+
 func roomOf(r *meeting.Room) Room {
+	blackouts, until := r.Blackouts, r.BlackoutsUntil
+	if len(blackouts) > maxBlackouts {
+		blackouts, until = blackouts[:maxBlackouts], blackouts[maxBlackouts].Slot.Start
+	}
 	return Room{
 		ID: r.ID, Name: r.Name, SiteID: number(r.SiteID), Floor: r.Floor, Capacity: r.Capacity,
-		Features:  append([]string{}, r.Features...),
-		Photo:     text(r.Photo),
-		Timezone:  r.Zone,
-		OwnZone:   text(r.Timezone),
-		Address:   text(r.Address),
-		Facility:  text(r.Facility),
-		Active:    r.Active,
-		Approval:  roomApprovalOf(r.Approval),
-		Policy:    policyOf(r.Policy),
-		Access:    accessOf(r.OwnAccess),
-		CheckIn:   CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace), Inherited: r.Inherits},
-		Blackouts: list(r.Blackouts, func(b policy.Blackout) Blackout { return blackoutOf(&b) }),
-		Version:   r.Version,
-		CreatedAt: r.CreatedAt.UTC(),
-		UpdatedAt: r.UpdatedAt.UTC(),
+		Features:       append([]string{}, r.Features...),
+		Photo:          text(r.Photo),
+		Timezone:       r.Zone,
+		OwnZone:        text(r.Timezone),
+		Address:        text(r.Address),
+		Facility:       text(r.Facility),
+		Active:         r.Active,
+		Approval:       roomApprovalOf(r.Approval),
+		Policy:         policyOf(r.Policy),
+		Access:         accessOf(r.OwnAccess),
+		CheckIn:        CheckIn{Required: r.CheckIn.Required, Opens: duration(r.CheckIn.Opens), Grace: duration(r.CheckIn.Grace), Inherited: r.Inherits},
+		Blackouts:      list(blackouts, func(b policy.Blackout) Blackout { return blackoutOf(&b) }),
+		BlackoutsUntil: instant(until),
+		Version:        r.Version,
+		CreatedAt:      r.CreatedAt.UTC(),
+		UpdatedAt:      r.UpdatedAt.UTC(),
 	}
 }
 

@@ -52,25 +52,28 @@ func (r *run) preview(ctx context.Context, t *task, b *eventBooking) error {
 	return nil
 }
 
-// update gives a meeting or series a newer version of its event.
+// update gives a meeting or series a newer version of its event, as a whole: if a part of it is refused, the
+// meeting stays what it was.
 func (r *run) update(ctx context.Context, t *task, b *eventBooking, known *Known, origin meeting.Origin) error {
-	var changed bool
-	var err error
-	switch {
-	case known.MeetingID != 0 && b.dates.Set == nil:
-		changed, err = r.updateMeeting(ctx, known.MeetingID, b.fields.Fields)
-	case known.SeriesID != 0 && b.dates.Set != nil:
-		changed, err = r.updateSeries(ctx, known.SeriesID, b)
-	default: // a single meeting became a series, or the other way round
-		return r.replace(ctx, t, b, known)
-	}
-	if err != nil {
-		return err
-	}
-	if t.item.Result = Unchanged; changed {
-		t.item.Result = Updated
-	}
-	return r.store.SaveVersion(ctx, known.ID, origin.Sequence, origin.Stamp)
+	return r.store.Atomically(ctx, func(ctx context.Context) error {
+		var changed bool
+		var err error
+		switch {
+		case known.MeetingID != 0 && b.dates.Set == nil:
+			changed, err = r.updateMeeting(ctx, known.MeetingID, b.fields.Fields)
+		case known.SeriesID != 0 && b.dates.Set != nil:
+			changed, err = r.updateSeries(ctx, known.SeriesID, b)
+		default: // a single meeting became a series, or the other way round
+			return r.replace(ctx, t, b, known)
+		}
+		if err != nil {
+			return err
+		}
+		if t.item.Result = Unchanged; changed {
+			t.item.Result = Updated
+		}
+		return r.store.SaveVersion(ctx, known.ID, origin.Sequence, origin.Stamp)
+	})
 }
 
 func (r *run) updateMeeting(ctx context.Context, id meeting.ID, f booking.Fields) (changed bool, err error) {
@@ -122,7 +125,7 @@ func (r *run) updateSeries(ctx context.Context, id int64, b *eventBooking) (chan
 	}
 }
 
-// replace cancels what an event was and books what it is.
+// replace cancels what an event was and books what it is. The item names what there is then.
 func (r *run) replace(ctx context.Context, t *task, b *eventBooking, known *Known) error {
 	if err := r.callOff(ctx, known); err != nil {
 		return err
@@ -130,11 +133,15 @@ func (r *run) replace(ctx context.Context, t *task, b *eventBooking, known *Know
 	if err := r.store.Forget(ctx, known.ID); err != nil {
 		return err
 	}
-	t.item.MeetingID, t.item.SeriesID = 0, 0
 	if err := r.create(ctx, t, b); err != nil {
 		return err
 	}
 	t.item.Result = Updated
+	if known.MeetingID != 0 {
+		t.item.MeetingID = 0
+	} else {
+		t.item.SeriesID = 0
+	}
 	return nil
 }
 

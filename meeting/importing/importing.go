@@ -28,6 +28,9 @@ type Store interface {
 	SaveVersion(ctx context.Context, id, sequence int64, stamp time.Time) error
 	// Forget removes the note of an event, so that it can be imported anew.
 	Forget(ctx context.Context, id int64) error
+	// Atomically runs f in one transaction: what the stores and the use cases do with the context of f is part
+	// of it.
+	Atomically(ctx context.Context, f func(context.Context) error) error
 }
 
 // Known is an event that was imported before. One of MeetingID and SeriesID is set.

@@ -47,8 +47,10 @@ func (e *event) roll(ctx context.Context) error {
 		_, err := e.finish(ctx) // there is nothing to extend
 		return err
 	}
-	e.by = e.actor()
 	if e.object, err = e.merged(); err != nil {
+		return err
+	}
+	if e.by, err = e.actor(ctx, e.object.Head()); err != nil {
 		return err
 	}
 	places, err := e.places(ctx, nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
@@ -224,13 +225,37 @@ func (e *event) findOrganizer(ctx context.Context, head *itip.Event) (err error)
 			return err
 		}
 	}
-	e.by = e.actor()
-	return nil
+	e.by, err = e.actor(ctx, head)
+	return err
 }
 
-// actor is the organizer, through their calendar program.
-func (e *event) actor() meeting.Actor {
-	return meeting.Actor{Kind: meeting.ActorUser, ID: e.person.UserID, Name: e.person.Name, Email: e.person.Email, Role: e.person.Role, Calendar: true}
+// actor is the organizer, through their calendar program. Whoever acts for them by mail has no rights in rooms
+// beyond their own.
+func (e *event) actor(ctx context.Context, head *itip.Event) (meeting.Actor, error) {
+	by := meeting.Actor{Kind: meeting.ActorUser, ID: e.person.UserID, Name: e.person.Name, Email: e.person.Email, Role: e.person.Role, Calendar: true}
+	if e.message.Via == meeting.OriginCalDAV {
+		return by, nil
+	}
+	// Without a message, later dates of a series are booked: by whoever sent the newest version.
+	email := fault.FoldEmail(cmp.Or(e.message.From, head.Organizer.SentBy))
+	if email == "" || email == e.organizer {
+		return by, nil
+	}
+	sender, err := e.sender(ctx, email)
+	by.Sender = &sender
+	return by, err
+}
+
+// sender is the person with an email address. Somebody without an account has the rights of a member in no group.
+func (s *Service) sender(ctx context.Context, email string) (meeting.Actor, error) {
+	found, err := s.People.ByEmail(ctx, []string{email})
+	if err != nil {
+		return meeting.Actor{}, err
+	}
+	if p, ok := found[email]; ok {
+		return s.Meetings.ActorOf(ctx, p)
+	}
+	return meeting.Actor{Kind: meeting.ActorUser, Name: email, Email: email, Role: meeting.Member}, nil
 }
 
 // book books the event in the rooms of the places, or changes what is booked.

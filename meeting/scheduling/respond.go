@@ -180,6 +180,13 @@ func (r *response) apply(ctx context.Context) (State, string, error) {
 	if !invited {
 		return refuse("not_invited")
 	}
+	if from := fault.FoldEmail(r.message.From); from != "" && from != r.email {
+		sender, err := r.sender(ctx, from)
+		if err != nil {
+			return "", "", err
+		}
+		by.Sender = &sender
+	}
 	r.say(attendee, dates[0])
 	if r.message.DryRun {
 		return Done, "", nil

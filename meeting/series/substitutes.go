@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"punctual/meeting"
+	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
 
@@ -98,15 +99,15 @@ func (p *planner) blocked(ctx context.Context, w *plannedDate, r *meeting.Room, 
 		return true, nil
 	}
 	if p.override != nil {
-		return false, nil
+		return w.terms.Bars(w.base, p.by, r), nil
 	}
 	return p.refused(ctx, w, r, dates)
 }
 
-// refused reports whether the room's policies, quotas included, prevent the date.
+// refused reports whether the room's policies, access and quotas included, prevent the date.
 func (p *planner) refused(ctx context.Context, w *plannedDate, r *meeting.Room, dates []*plannedDate) (bool, error) {
 	wish := policy.Proposal{Slot: w.terms.Slot, Persons: len(w.terms.Attendees), Now: p.at}
-	if len(r.Check(wish, p.conf.Limits)) > 0 {
+	if w.terms.Bars(w.base, p.by, r) || len(r.Check(wish, p.conf.Limits)) > 0 {
 		return true, nil
 	}
 	over, err := p.exceeded(ctx, w, []*meeting.Room{r}, dates)
@@ -238,7 +239,7 @@ func (p *planner) roomsOf(ctx context.Context, site int64) ([]*meeting.Room, err
 		}
 		if next == "" {
 			p.bySite[site] = rooms
-			return rooms, p.booking.PrepareRooms(ctx, rooms, p.at)
+			return rooms, p.booking.PrepareRooms(ctx, rooms, clock.Slot{Start: p.at})
 		}
 		page.Cursor = next
 	}

@@ -166,6 +166,18 @@ func (s *Service) transferConflicts(ctx context.Context, plans []*meeting.Series
 	return free, nil
 }
 
+// Taken returns for each wanted occupancy what is in its way now.
+func (s *Service) Taken(ctx context.Context, wanted []meeting.Occupancy) ([][]meeting.Occupancy, error) {
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	found, err := s.store.Taken(ctx, wanted, nil)
+	for i := range found {
+		found[i] = meeting.Unlapsed(found[i], s.booking.Now())
+	}
+	return found, err
+}
+
 func lapsedOf(found [][]meeting.Occupancy, at time.Time) (lapsed []meeting.Occupancy) {
 	for _, os := range found {
 		for _, o := range os {

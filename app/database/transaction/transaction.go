@@ -38,10 +38,10 @@ func of(ctx context.Context) *running {
 // Run calls f in a transaction, which is committed if f returns nil. All that uses db with the context
 // of f is part of it. What begins a transaction there gets a savepoint instead, and may fail without
 // ending the whole. f must not use its context in several goroutines at once. If the context has a
-// transaction already, f becomes part of that.
+// transaction already, f becomes a savepoint of that.
 func Run(ctx context.Context, db *gorm.DB, f func(context.Context) error) error {
-	if In(ctx) {
-		return f(ctx)
+	if whole := of(ctx); whole != nil {
+		return whole.part(ctx, db, f)
 	}
 	r := &running{}
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -56,6 +56,20 @@ func Run(ctx context.Context, db *gorm.DB, f func(context.Context) error) error 
 		f()
 	}
 	return nil
+}
+
+// part runs f in a savepoint.
+func (r *running) part(ctx context.Context, db *gorm.DB, f func(context.Context) error) error {
+	r.mu.Lock()
+	before := len(r.after)
+	r.mu.Unlock()
+	err := db.WithContext(ctx).Transaction(func(*gorm.DB) error { return f(ctx) })
+	if err != nil {
+		r.mu.Lock()
+		r.after = r.after[:before]
+		r.mu.Unlock()
+	}
+	return err
 }
 
 func (r *running) end() {

@@ -60,6 +60,13 @@ func TestRun(t *testing.T) {
 				if err := transaction.Run(ctx, db.Gorm, func(ctx context.Context) error { return write(ctx, "c") }); err != nil {
 					t.Error(err)
 				}
+				err := transaction.Run(ctx, db.Gorm, func(ctx context.Context) error {
+					transaction.AfterCommit(ctx, func() { after += 100 })
+					return errors.Join(write(ctx, "e"), failed)
+				})
+				if !errors.Is(err, failed) {
+					t.Errorf("a part: %v", err)
+				}
 				want(ctx, "within", "a", "c")
 				want(t.Context(), "outside")
 				if !transaction.In(ctx) || after != 0 {

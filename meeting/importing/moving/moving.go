@@ -26,6 +26,9 @@ type Store interface {
 	KnownObjects(ctx context.Context, uids []string) ([]*importing.Known, error)
 	SaveVersion(ctx context.Context, id, sequence int64, stamp time.Time) error
 	Forget(ctx context.Context, id int64) error
+	// Atomically runs f in one transaction: what the stores and the use cases do with the context of f is part
+	// of it.
+	Atomically(ctx context.Context, f func(context.Context) error) error
 }
 
 // People creates users. It never sends mails.
@@ -86,7 +89,7 @@ func NewService(meetings *booking.Service, a *approval.Service, s *series.Servic
 const batch = 500
 
 // Move imports data. Bookings from an earlier run are updated if they have changed, otherwise unchanged. If
-// Move is interrupted, the next call continues. It returns [meeting.ErrForbidden] unless the actor is an
+// Move is interrupted, the next call continues. With [Fail], all is one transaction. It returns [meeting.ErrForbidden] unless the actor is an
 // admin or the system. Errors of single bookings are in the report.
 func (s *Service) Move(ctx context.Context, by meeting.Actor, data *Data, o Options) (*Report, error) {
 	if !by.MayManageRooms() {
@@ -94,6 +97,23 @@ func (s *Service) Move(ctx context.Context, by meeting.Actor, data *Data, o Opti
 	}
 	by.Quiet = true
 	o.OnConflict = cmp.Or(o.OnConflict, Keep)
+	if o.OnConflict != Fail || o.DryRun {
+		return s.move(ctx, by, data, o)
+	}
+	dry := o
+	dry.DryRun, dry.Progress = true, nil
+	if _, err := s.move(ctx, by, data, dry); err != nil { // before much is written
+		return nil, err
+	}
+	var report *Report
+	err := s.store.Atomically(ctx, func(ctx context.Context) (err error) {
+		report, err = s.move(ctx, by, data, o)
+		return err
+	})
+	return report, err
+}
+
+func (s *Service) move(ctx context.Context, by meeting.Actor, data *Data, o Options) (*Report, error) {
 	r := &run{
 		Service: s, by: by, options: o, data: data, at: s.now().UTC().Truncate(time.Microsecond),
 		rooms: map[string]*meeting.Room{}, roomNames: map[string]string{}, missing: map[string]string{}, people: map[string]meeting.Person{}, types: map[string]int64{},
@@ -345,10 +365,7 @@ func (r *run) create(ctx context.Context, items []*item) error {
 		return nil
 	}
 	if r.options.DryRun {
-		for _, it := range items {
-			r.counted(it, Created)
-		}
-		return nil
+		return r.tryOut(ctx, items)
 	}
 	ts := make([]*series.Transfer, len(items))
 	for i, it := range items {
@@ -390,6 +407,53 @@ func (r *run) create(ctx context.Context, items []*item) error {
 	}
 	if err := r.create(ctx, again); err != nil {
 		return err
+	}
+	return r.lose(ctx, lost)
+}
+
+// tryOut counts new items, and reports those whose rooms are taken by meetings that were here before.
+func (r *run) tryOut(ctx context.Context, items []*item) error {
+	var wanted []meeting.Occupancy
+	var of []Conflict // of each wanted occupancy
+	for _, it := range items {
+		for _, b := range it.bookings() {
+			if b.Pending && !b.Slot.Start.After(r.at) {
+				continue // holds no room
+			}
+			for _, key := range b.Rooms {
+				if room := r.rooms[key]; room.ID != 0 { // else it is new
+					slot := b.Slot.Widen(room.Policy.BufferBefore, room.Policy.BufferAfter)
+					wanted, of = append(wanted, meeting.Occupancy{RoomID: room.ID, Slot: slot}), append(of, Conflict{Lost: b, Room: key})
+				}
+			}
+		}
+	}
+	held, err := r.series.Taken(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	taken := map[*Booking]*Conflict{}
+	for i, by := range held {
+		if c := of[i]; len(by) > 0 && taken[c.Lost] == nil {
+			c.Slot = by[0].Slot
+			taken[c.Lost] = &c
+		}
+	}
+	var lost []*Conflict
+	for _, it := range items {
+		n := 0
+		for _, b := range it.bookings() {
+			if c := taken[b]; c != nil {
+				lost, n = append(lost, c), n+1
+			}
+		}
+		r.report.count("meetings", Created, it.size()-n)
+		if it.series != nil && n < it.size() {
+			r.report.count("series", Created, 1)
+		}
+	}
+	if r.options.OnConflict == Fail && len(lost) > 0 {
+		return &ConflictsError{len(lost)}
 	}
 	return r.lose(ctx, lost)
 }

@@ -16,13 +16,23 @@ func (r *run) update(ctx context.Context, it *item) error {
 		r.counted(it, Updated)
 		return nil
 	}
-	err := r.change(ctx, it)
+	origin := it.transfer.Fields.Import.Origin
+	err := r.store.Atomically(ctx, func(ctx context.Context) error { // if a part is refused, it stays what it was
+		if err := r.change(ctx, it); err != nil {
+			return err
+		}
+		return r.store.SaveVersion(ctx, it.known.ID, origin.Sequence, it.known.Origin.Stamp)
+	})
 	_, over := errors.AsType[*meeting.StateError](err)
 	switch {
 	case over: // the past does not change
 		r.counted(it, Unchanged)
+		return r.store.SaveVersion(ctx, it.known.ID, origin.Sequence, it.known.Origin.Stamp)
 	case err == nil:
 		r.counted(it, Updated)
+		return nil
+	case r.options.OnConflict == Fail && taken(err):
+		return &ConflictsError{1}
 	case refused(err):
 		for _, b := range it.bookings() {
 			p := Problem{Result: Failed, Message: "it changed there, but not here: " + fault.Plain(err).Error(), Booking: r.shown(b)}
@@ -33,16 +43,20 @@ func (r *run) update(ctx context.Context, it *item) error {
 	default:
 		return err
 	}
-	return r.store.SaveVersion(ctx, it.known.ID, it.transfer.Fields.Import.Origin.Sequence, it.known.Origin.Stamp)
+}
+
+// taken reports whether a room is taken.
+func taken(err error) bool {
+	_, conflict := errors.AsType[*meeting.ConflictError](err)
+	_, dates := errors.AsType[*meeting.SeriesConflictError](err)
+	return conflict || dates
 }
 
 // refused reports whether an error concerns one booking.
 func refused(err error) bool {
-	_, conflict := errors.AsType[*meeting.ConflictError](err)
-	_, dates := errors.AsType[*meeting.SeriesConflictError](err)
 	_, policy := errors.AsType[*meeting.PolicyError](err)
 	_, invalid := errors.AsType[*meeting.InvalidError](err)
-	return conflict || dates || policy || invalid || errors.Is(err, meeting.ErrNotFound)
+	return taken(err) || policy || invalid || errors.Is(err, meeting.ErrNotFound)
 }
 
 const overrideReason = "import: it was booked in the other program"

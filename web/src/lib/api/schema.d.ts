@@ -4798,7 +4798,7 @@ export interface components {
             /** @example 15m */
             min_duration: string;
             name: string;
-            /** @description Whether bookings need approval */
+            /** @description Whether a booking by the caller needs approval by somebody else */
             needs_approval: boolean;
             /** Format: int64 */
             site_id: number | null;
@@ -6727,8 +6727,13 @@ export interface components {
              */
             address: string | null;
             approval: components["schemas"]["RoomApproval"];
-            /** @description Current and future blackouts of the room and its site */
+            /** @description Current blackouts of the room and its site, and those of the next 90 days; in a search, those of the time in question. At most 20, by start */
             blackouts: components["schemas"]["Blackout"][];
+            /**
+             * Format: date-time
+             * @description Blackouts that start at this time or later are not listed: see GET /blackouts; null if all are listed
+             */
+            blackouts_until: string | null;
             /**
              * Format: int64
              * @description Number of seats; 0 if unknown

@@ -147,6 +147,7 @@ const de: typeof en = {
       'check_in.opens_at': 'Check-in ab',
       'check_in.until': 'Check-in bis',
       'approval.level': 'Genehmigungsstufe',
+      sent_by: 'Gesendet von',
       'approval.decided_for': 'Entschieden in Vertretung von',
       'approval.agreed': 'Genehmigt für',
       'approval.escalated_at': 'Eskaliert',

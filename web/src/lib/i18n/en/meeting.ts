@@ -145,6 +145,7 @@ export default {
       'check_in.opens_at': 'Check-in opens',
       'check_in.until': 'Check in by',
       'approval.level': 'Approval level',
+      sent_by: 'Sent by',
       'approval.decided_for': 'Decided on behalf of',
       'approval.agreed': 'Approved for',
       'approval.escalated_at': 'Escalated',
