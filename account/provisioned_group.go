@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // sourceSCIM is the [Group.Source] of groups that a directory of people writes.
@@ -71,13 +72,24 @@ func (s *Service) ProvisionGroup(ctx context.Context, name, externalID string, m
 	}
 	if err == nil && len(members) > 0 {
 		if err = s.store.ChangeMembers(ctx, g.ID, members, nil, isProvisioned); err != nil {
-			_ = s.store.DeleteGroup(ctx, g.ID) // the directory would try again and find the name taken
+			s.takeBack(ctx, g)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("provision group: %w", err)
 	}
 	return shown(g), nil
+}
+
+// takeBackWithin limits how long a group without its members is in the way.
+const takeBackWithin = 5 * time.Second
+
+// takeBack deletes a group that got no members, even if the client is gone: the directory would try again and
+// find the name taken.
+func (s *Service) takeBack(ctx context.Context, g *Group) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
+	defer cancel()
+	_ = s.store.DeleteGroup(ctx, g.ID) // the error that matters is that of the members
 }
 
 func isProvisioned(g *Group) error {

@@ -116,7 +116,7 @@ func (s *Service) returning(ctx context.Context, email string) (*Provisioned, er
 
 // UpdateProvisioned updates a user from the directory. An empty phone number, language or time zone keeps
 // the user's own. It returns [ErrNotFound], or an [*InvalidError], which includes disabling the last admin
-// and changing the address of a user with a password: password resets would be mailed there.
+// and changing the address of a user who can sign in by it, see [User.checkReaddress].
 func (s *Service) UpdateProvisioned(ctx context.Context, id int64, p Provisioned) (*Provisioned, error) {
 	now, err := s.provisioned(ctx, id)
 	if err == nil {
@@ -138,9 +138,6 @@ func (s *Service) write(ctx context.Context, now *Provisioned, p Provisioned, ro
 		}
 	}
 	email := fault.FoldEmail(p.Email)
-	if email != now.Email && now.PasswordHash != "" {
-		return nil, fault.Invalid("body.email", "has_password", "must stay %s: the user has a password here", now.Email)
-	}
 	adjust(&p.Phone, &p.Locale, &p.Timezone)
 	differ(&patch.Email, now.Email, email)
 	differ(&patch.Name, now.Name, NameFor(email, p.Name))
@@ -155,7 +152,7 @@ func (s *Service) write(ctx context.Context, now *Provisioned, p Provisioned, ro
 	}
 	after := *now
 	if changed {
-		u, err := s.updateUser(ctx, now.ID, nil, 0, patch)
+		u, err := s.updateUserIf(ctx, now.ID, nil, 0, patch, func(u *User) error { return u.checkReaddress(email) })
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +164,22 @@ func (s *Service) write(ctx context.Context, now *Provisioned, p Provisioned, ro
 		return &after, nil
 	}
 	return &after, s.store.SaveProvisioned(ctx, &after)
+}
+
+// checkReaddress refuses another address from a directory if a reader of mail to that address could sign in
+// with rights that the directory did not grant: by a reset, an invitation, or an identity linked by address.
+func (u *User) checkReaddress(email string) error {
+	switch {
+	case email == u.Email:
+		return nil
+	case u.PasswordHash != "":
+		return fault.Invalid("body.email", "has_password", "must stay %s: the user has a password here", u.Email)
+	case !u.InvitedUntil.IsZero():
+		return fault.Invalid("body.email", "invited", "must stay %s: the user was invited here", u.Email)
+	case u.Role != Member:
+		return fault.Invalid("body.email", "has_role", "must stay %s: the user has the role %s; an admin can change the address here", u.Email, u.Role)
+	}
+	return nil
 }
 
 func (p *Provisioned) identity() [5]any {

@@ -105,7 +105,7 @@ func (s *Service) RequestReset(ctx context.Context, email string, from Client) e
 
 func (s *Service) mailReset(ctx context.Context, email string) error {
 	u, err := s.UserByEmail(ctx, email)
-	if errors.Is(err, ErrNotFound) || err == nil && !u.resettable() {
+	if errors.Is(err, ErrNotFound) || err == nil && !u.resettable(s.instant()) {
 		return nil
 	}
 	if err != nil {
@@ -115,9 +115,9 @@ func (s *Service) mailReset(ctx context.Context, email string) error {
 }
 
 // resettable reports whether the user may choose a password by a mailed link. The user of a
-// program, who never had a password, may not.
-func (u *User) resettable() bool {
-	return u.Active() && (u.PasswordHash != "" || !u.InvitedUntil.IsZero())
+// program, who never had a password, may not, nor a user whose invitation is over.
+func (u *User) resettable(now time.Time) bool {
+	return u.Active() && (u.PasswordHash != "" || now.Before(u.InvitedUntil))
 }
 
 // CheckLink returns a link and its user. It returns [ErrLinkInvalid] for a wrong, used or expired

@@ -108,12 +108,20 @@ func (s *Service) UpdateUser(ctx context.Context, id int64, ifMatch *int64, p Us
 
 // updateUser spares one token when sessions end; 0: none.
 func (s *Service) updateUser(ctx context.Context, id int64, ifMatch *int64, spare int64, p UserPatch) (*User, error) {
+	return s.updateUserIf(ctx, id, ifMatch, spare, p, func(*User) error { return nil })
+}
+
+// updateUserIf is updateUser, unless check returns an error for the locked user.
+func (s *Service) updateUserIf(ctx context.Context, id int64, ifMatch *int64, spare int64, p UserPatch, check func(*User) error) (*User, error) {
 	hash, err := s.checkPatch(ctx, id, &p)
 	if err != nil {
 		return nil, s.addEmailTaken(ctx, id, p.Email, err)
 	}
 	return s.store.UpdateUser(ctx, id, func(u *User, otherAdmins int) (Revocation, error) {
 		if err := fault.CheckVersion(ifMatch, u.Version); err != nil {
+			return Revocation{}, err
+		}
+		if err := check(u); err != nil {
 			return Revocation{}, err
 		}
 		wasAdmin, wasActive, address := u.Role == Admin && u.Active(), u.Active(), u.Email

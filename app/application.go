@@ -301,7 +301,7 @@ func (a *Application) wireAreas() {
 	a.waitlist = waitlist.NewService(a.meetings, a.meetingStore, directory, queue)
 	a.door = door.NewService(a.meetings, a.meetingStore)
 	a.zones = zones.NewService(a.meetings, a.meetingStore, a.series, queue)
-	a.places = places.NewService(a.meetings, a.meetingStore, directory, queue)
+	a.places = places.NewService(a.meetings, a.meetingStore, directory, queue, a.log)
 	a.branding = branding.NewService(a.meetings, a.meetingStore)
 	a.public = public.NewService(a.meetings, a.meetingStore)
 	a.imports = importing.NewService(a.meetings, a.series, a.meetingStore, directory, inForce, time.Now, a.senders.render.OwnUID, a.importers())

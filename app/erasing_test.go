@@ -116,6 +116,15 @@ func TestErase(t *testing.T) {
 				d.Errorf("%d %s are exported, want %d", len(list), kind, want)
 			}
 		}
+		about, _ := data["audit_about_user"].([]any)
+		if len(about) == 0 {
+			d.Error("no audit entries about the user are exported")
+		}
+		for _, entry := range about {
+			if of := entry.(map[string]any); of["address"] != nil {
+				d.Errorf("the network address of an admin is exported: %v", of)
+			}
+		}
 		if list, _ := data["notifications"].([]any); len(list) == 0 {
 			d.Error("no notifications are exported")
 		}

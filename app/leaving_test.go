@@ -32,6 +32,7 @@ func onBoth(t *testing.T, test func(d *departing)) {
 			a, s := startApplication(t, func(c *config.Config) {
 				c.Database.URL = url
 				c.Booking.Limits.PersonAhead = 6 * time.Hour
+				c.Auth.SCIM = config.SCIM{Meetings: "hand_over", HandOverTo: "carl@example.org"}
 			})
 			d := &departing{T: t, a: a, s: s, token: signIn(t, a, s), start: time.Now().AddDate(0, 0, 7).UTC().Truncate(24 * time.Hour)}
 			d.bob = d.post("/users", `{"email":"bob@example.org","name":"Bob Marker","role":"member","phone":"+4930999888"}`)
@@ -164,6 +165,62 @@ func TestLeaving_handOver(t *testing.T) {
 			d.Errorf("afterwards %s", got)
 		}
 		d.want("audit", d.count("audit WHERE action = 'user.left'"), 1)
+	})
+}
+
+// A handover needs no reason, whether an admin or a directory orders it, and says so if it could not hand
+// everything over.
+func TestLeaving_withoutReason(t *testing.T) {
+	onBoth(t, func(d *departing) {
+		d.book(d.carl, 40, 6) // as much as a person may
+		d.book(d.bob, 0, 2)
+		start := d.start.Add(13 * time.Hour)
+		d.do("POST", "/series", fmt.Sprintf(`{"title":"Weekly","room_ids":[1],"organizer_id":%d,"timezone":"UTC","rrule":"FREQ=DAILY;COUNT=2","start":%q,"end":%q}`,
+			d.bob, start.Format(time.RFC3339), start.Add(time.Hour).Format(time.RFC3339)), 201)
+		handOver := fmt.Sprintf(`{"meetings":"hand_over","to_user_id":%d,"reason":" "}`, d.carl)
+		state := func(user int64, want string, left int) {
+			d.Helper()
+			if got := d.do("GET", fmt.Sprintf("/users/%d/leave", user), "", 200); !strings.Contains(got, `"state":"`+want+`"`) || !strings.Contains(got, fmt.Sprintf(`"left":%d`, left)) {
+				d.Errorf("%s, want %s with %d left", got, want, left)
+			}
+		}
+		d.do("POST", fmt.Sprintf("/users/%d/leave", d.bob), handOver, 200)
+		d.run(leaving.JobLeave, 100)
+		d.want("meetings of Bob", d.count("meetings WHERE organizer_id = ?", d.bob), 0)
+		d.want("meetings of Carl", d.count("meetings WHERE organizer_id = ?", d.carl), 10)
+		d.want("mails to Carl", d.count("notifications WHERE kind = 'handover' AND address = 'carl@example.org'"), 1)
+		state(d.bob, "done", 0)
+
+		dora := d.post("/users", `{"email":"dora@example.org","name":"Dora","role":"member"}`)
+		d.book(dora, 10, 2)
+		var directory struct{ Token string }
+		if err := json.Unmarshal([]byte(d.do("POST", "/me/tokens", `{"name":"directory","scopes":["scim"]}`, 201)), &directory); err != nil {
+			d.Fatal(err)
+		}
+		if res := send(d.T, d.s, "DELETE", fmt.Sprintf("/scim/v2/Users/%d", dora), "", "Authorization", "Bearer "+directory.Token); res.status != 204 {
+			d.Fatalf("%d %s", res.status, res.body)
+		}
+		d.run(leaving.JobLeave, 100)
+		d.want("meetings of Dora", d.count("meetings WHERE organizer_id = ?", dora), 0)
+		state(dora, "done", 0)
+
+		// Carl is disabled before the job runs.
+		erik := d.post("/users", `{"email":"erik@example.org","name":"Erik","role":"member"}`)
+		d.book(erik, 15, 2)
+		carl := fmt.Sprintf("/users/%d", d.carl)
+		d.do("POST", fmt.Sprintf("/users/%d/leave", erik), handOver, 200)
+		d.do("PATCH", carl, `{"disabled":true}`, 200)
+		d.run(leaving.JobLeave, 100)
+		state(erik, "incomplete", 2)
+		d.do("PATCH", carl, `{"disabled":false}`, 200)
+		d.do("POST", fmt.Sprintf("/users/%d/leave", erik), handOver, 200)
+		d.run(leaving.JobLeave, 100)
+		state(erik, "done", 0)
+
+		// A user who is back and books again has left nothing.
+		d.do("PATCH", fmt.Sprintf("/users/%d", erik), `{"disabled":false}`, 200)
+		d.book(erik, 17, 1)
+		state(erik, "done", 0)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,7 +183,7 @@ func (k *knownTokens) remove(token [sha256.Size]byte) {
 func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 	p, ok := account.FromContext(ctx.Context())
 	if !ok {
-		next(ctx)
+		l.runPublic(ctx, next)
 		return
 	}
 	if accept, ok := ctx.Context().Value(acceptKey{}).(func()); ok {
@@ -211,7 +212,7 @@ func (l *limits) after(ctx huma.Context, next func(huma.Context)) {
 }
 
 func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, bounds *config.RequestLimits) {
-	if heavy, _ := ctx.Operation().Metadata[heavyKey].(bool); !heavy {
+	if !isHeavy(ctx) {
 		l.inPlace(ctx, next, &l.running, person, 2*bounds.Concurrency) // all tokens of a user together
 		return
 	}
@@ -219,6 +220,53 @@ func (l *limits) run(ctx huma.Context, next func(huma.Context), person string, b
 		ctx = huma.WithContext(ctx, database.ForHeavy(ctx.Context()))
 		l.inPlace(ctx, next, &l.heavy, "", heavyPlaces)
 	}, &l.heavy, person, bounds.Heavy)
+}
+
+func isHeavy(ctx huma.Context) bool {
+	heavy, _ := ctx.Operation().Metadata[heavyKey].(bool)
+	return heavy
+}
+
+func (l *limits) runPublic(ctx huma.Context, next func(huma.Context)) {
+	if !isHeavy(ctx) {
+		next(ctx)
+		return
+	}
+	c := humagin.Unwrap(ctx)
+	heavy, leave, ok := l.takePublic(ctx.Context(), account.Networks(c.ClientIP())[0])
+	if !ok {
+		problem.Write(c, tooMany("Too many requests at the same time", time.Second))
+		return
+	}
+	defer leave()
+	next(huma.WithContext(ctx, heavy))
+}
+
+// publicKey is that of heavy work for all who are not signed in.
+const publicKey = "public"
+
+// takePublic takes the places of heavy work for a network that is not signed in, and marks the context as
+// [database.ForHeavy] does. All such networks together have half the places of a process, so that users who
+// are signed in always find some.
+func (l *limits) takePublic(ctx context.Context, network string) (heavy context.Context, leave func(), ok bool) {
+	var taken []func()
+	leave = func() {
+		for _, leave := range slices.Backward(taken) {
+			leave()
+		}
+	}
+	for _, at := range []struct {
+		key  string
+		most int
+	}{{"network " + network, l.config.Load().Heavy}, {publicKey, max(1, heavyPlaces/2)}, {"", heavyPlaces}} {
+		leaveOne, ok := l.heavy.take(ctx, at.key, at.most, placeWait)
+		if !ok {
+			leave()
+			return nil, nil, false
+		}
+		taken = append(taken, leaveOne)
+	}
+	return database.ForHeavy(ctx), leave, true
 }
 
 func (l *limits) inPlace(ctx huma.Context, next func(huma.Context), at *requestPlaces, key string, most int) {

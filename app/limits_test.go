@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"punctual/account"
 	"punctual/account/redislimit"
 	"punctual/app/audit"
 	"punctual/app/config"
@@ -137,6 +138,64 @@ func TestLimits_sharedPlaces(t *testing.T) {
 		t.Error("a place that became free in another process is not taken")
 	} else {
 		leave()
+	}
+}
+
+// Those who read the public calendar without signing in have a few places for each network and half of the
+// places together, on the page as in the API.
+func TestLimits_public(t *testing.T) {
+	a, s := startApplication(t, func(c *config.Config) {
+		c.Public.Enabled = true
+		c.Limits.Heavy = 1
+	})
+	token := signIn(t, a, s)
+	if res := send(t, s, "GET", "/public", ""); res.status != 200 {
+		t.Fatalf("%d %s", res.status, res.body)
+	}
+	network := account.Networks("127.0.0.1")[0]
+	_, leave, ok := a.limits.takePublic(t.Context(), network)
+	if !ok {
+		t.Fatal("no place")
+	}
+	waiting, giveUp := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range placeWaiters {
+		wg.Go(func() { a.limits.takePublic(waiting, network) })
+	}
+	eventually(t, func() bool {
+		a.limits.heavy.mu.Lock()
+		defer a.limits.heavy.mu.Unlock()
+		return a.limits.heavy.of["network "+network].users == 1+placeWaiters
+	})
+	for _, path := range []string{"/public", "/api/v1/public/rooms", "/api/v1/public/meetings?from=2027-02-10T00:00:00Z&to=2027-02-11T00:00:00Z"} {
+		if res := send(t, s, "GET", path, ""); res.status != 429 || res.header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %.200s", path, res.status, res.body)
+		}
+	}
+	if res := send(t, s, "GET", "/api/v1/meetings", "", "Authorization", "Bearer "+token); res.status != 200 {
+		t.Errorf("a user who is signed in: %d %s", res.status, res.body)
+	}
+	giveUp()
+	wg.Wait()
+	leave()
+	if res := send(t, s, "GET", "/public", ""); res.status != 200 {
+		t.Errorf("when they have left: %d %s", res.status, res.body)
+	}
+
+	for i := range max(1, heavyPlaces/2) {
+		_, leave, ok := a.limits.takePublic(t.Context(), strconv.Itoa(i))
+		if !ok {
+			t.Fatalf("no place for network %d", i)
+		}
+		defer leave()
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, _, ok := a.limits.takePublic(brief, network); ok {
+		t.Error("the public calendar has more than half of the places")
+	}
+	if res := send(t, s, "GET", "/api/v1/meetings", "", "Authorization", "Bearer "+token); res.status != 200 {
+		t.Errorf("a user who is signed in: %d %s", res.status, res.body)
 	}
 }
 

@@ -83,7 +83,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	pages := &linkpages.Pages{Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
 	(&publicpages.Pages{
-		Service: a.public, Limiter: a.limits.refused, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
+		Service: a.public, Limiter: a.limits.refused, Places: a.limits.takePublic, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,
 	}).Register(r)
 	a.registerCalDAV(r)
 	a.registerSCIM(r)

@@ -34,6 +34,7 @@ type MeetingQuery struct {
 	RoomID        int64
 	RoomIDs       []int64 // in any of them
 	SiteID        int64
+	SiteIDs       []int64 // in a room of any of them
 	OrganizerID   int64
 	AttendeeEmail string
 	Statuses      []Status // effective at Now

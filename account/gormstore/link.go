@@ -68,12 +68,13 @@ func (s *Store) AddReset(ctx context.Context, m *account.LinkMail, limit int) er
 			return false, err
 		}
 		r, err := take[userRow](tx.Clauses(forUpdate).Where("id = ? AND disabled_at IS NULL", m.Link.UserID))
-		if errors.Is(err, account.ErrNotFound) {
+		if errors.Is(err, account.ErrNotFound) || err == nil && r.Email != m.To.Email { // changed meanwhile
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
+		m.To = r.user()
 		var valid int64
 		err = tx.Model(&linkRow{}).Where("user_id = ? AND kind = ?", r.ID, account.ResetLink).Count(&valid).Error
 		if err != nil || valid >= int64(limit) {

@@ -229,12 +229,13 @@ func (p *Provider) identity(id *oidc.IDToken, c *claims) account.Identity {
 		Name: c.known.Name, Locale: c.known.Locale, Timezone: c.known.Zone,
 		Join: slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }),
 	}
+	if !said { // role and groups stay as they are
+		return who
+	}
 	if len(p.Roles) > 0 {
 		who.Role = p.Roles.Highest(in)
 	}
-	if said {
-		who.Source, who.InGroup = SourceOf(p.ID), in
-	}
+	who.Source, who.InGroup = SourceOf(p.ID), in
 	return who
 }
 
@@ -255,10 +256,13 @@ func (p *Provider) groups(claims map[string]any) (names []string, said bool) {
 		}
 	case nil:
 		elsewhere, _ := claims["_claim_names"].(map[string]any)
-		return nil, elsewhere[p.GroupsClaim] == nil
+		return nil, elsewhere[p.GroupsClaim] == nil && !isTrue(claims["hasgroups"])
 	}
 	return names, true
 }
+
+// isTrue reports whether a claim is true, which some providers write as a text.
+func isTrue(claim any) bool { return claim == true || claim == "true" }
 
 // SignedOut checks a logout token and returns the subject whose sessions end.
 func (p *Provider) SignedOut(ctx context.Context, logoutToken string) (subject string, err error) {

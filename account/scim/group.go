@@ -2,6 +2,7 @@ package scim
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,23 +66,35 @@ func resourceOfGroup(base string, g *account.Group, members []int64) map[string]
 // groupChange is the effect of a request on a group.
 type groupChange struct {
 	Name, ExternalID *string
-	Add, Remove      []int64 // members; nobody is in both
-	All              bool    // the members are exactly Add
+	Members          map[int64]bool // by user: whether they join; others leave
+	All              bool           // the members are exactly those who join
 }
 
-func (c *groupChange) add(ids []int64) {
-	c.Add = append(c.Add, ids...)
-	c.Remove = slices.DeleteFunc(c.Remove, func(id int64) bool { return slices.Contains(ids, id) })
-}
-
-func (c *groupChange) remove(ids []int64) {
-	c.Add = slices.DeleteFunc(c.Add, func(id int64) bool { return slices.Contains(ids, id) })
-	if !c.All {
-		c.Remove = append(c.Remove, ids...)
+func (c *groupChange) set(ids []int64, joins bool) {
+	if c.Members == nil {
+		c.Members = make(map[int64]bool, len(ids))
+	}
+	for _, id := range ids {
+		c.Members[id] = joins
 	}
 }
 
-func (c *groupChange) replace(ids []int64) { c.Add, c.Remove, c.All = ids, nil, true }
+func (c *groupChange) replace(ids []int64) {
+	c.Members, c.All = nil, true
+	c.set(ids, true)
+}
+
+// members returns who joins and who leaves, each by ID.
+func (c *groupChange) members() (add, remove []int64) {
+	for _, id := range slices.Sorted(maps.Keys(c.Members)) {
+		if c.Members[id] {
+			add = append(add, id)
+		} else {
+			remove = append(remove, id)
+		}
+	}
+	return add, remove
+}
 
 // readGroupChange parses a change of a group. It does not load members, because there may be many.
 func readGroupChange(request []byte) (*groupChange, error) {
@@ -127,7 +140,7 @@ func (c *groupChange) operation(o *operation) error {
 	case "externalid":
 		return c.text(o, &c.ExternalID, "externalId")
 	case "members":
-		return c.members(o, p.ValueExpression)
+		return c.operationOnMembers(o, p.ValueExpression)
 	}
 	return nil // of an attribute that groups do not have here
 }
@@ -143,7 +156,7 @@ func (c *groupChange) text(o *operation, field **string, name string) error {
 	return nil
 }
 
-func (c *groupChange) members(o *operation, of filter.Expression) error {
+func (c *groupChange) operationOnMembers(o *operation, of filter.Expression) error {
 	if of != nil { // members[value eq "7"]
 		conditions, err := conditionsOfValue(of)
 		if err != nil {
@@ -157,7 +170,7 @@ func (c *groupChange) members(o *operation, of filter.Expression) error {
 		if err != nil {
 			return err
 		}
-		c.remove([]int64{id})
+		c.set([]int64{id}, false)
 		return nil
 	}
 	var list []member
@@ -175,13 +188,13 @@ func (c *groupChange) members(o *operation, of filter.Expression) error {
 	case err != nil:
 		return err
 	case o.Op == "add":
-		c.add(ids)
+		c.set(ids, true)
 	case o.Op == "replace":
 		c.replace(ids)
 	case len(ids) == 0: // all of them
 		c.replace(nil)
 	default:
-		c.remove(ids)
+		c.set(ids, false)
 	}
 	return nil
 }

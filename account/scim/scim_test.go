@@ -2,8 +2,10 @@ package scim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,12 +69,12 @@ func TestPatchUser(t *testing.T) {
 
 func TestReadGroupChange(t *testing.T) {
 	for operations, want := range map[string]groupChange{
-		`{"op":"add","path":"members","value":[{"value":"2"},{"value":"1"},{"value":"2"}]}`:                               {Add: []int64{1, 2}},
-		`{"op":"add","path":"members","value":{"value":"1"}}`:                                                             {Add: []int64{1}},
-		`{"op":"add","path":"members","value":[{"value":"1"}]},{"op":"remove","path":"members[value eq \"1\"]"}`:          {Add: []int64{}, Remove: []int64{1}},
-		`{"op":"remove","path":"members","value":[{"value":"1"}]},{"op":"add","value":{"members":[{"value":"1"}]}}`:       {Add: []int64{1}, Remove: []int64{}},
-		`{"op":"Remove","path":"members"}`:                                                                                {All: true},
-		`{"op":"replace","path":"members","value":[{"value":"3"}]},{"op":"add","path":"members","value":[{"value":"4"}]}`: {Add: []int64{3, 4}, All: true},
+		`{"op":"add","path":"members","value":[{"value":"2"},{"value":"1"},{"value":"2"}]}`:                               {Members: map[int64]bool{1: true, 2: true}},
+		`{"op":"add","path":"members","value":{"value":"1"}}`:                                                             {Members: map[int64]bool{1: true}},
+		`{"op":"add","path":"members","value":[{"value":"1"}]},{"op":"remove","path":"members[value eq \"1\"]"}`:          {Members: map[int64]bool{1: false}},
+		`{"op":"remove","path":"members","value":[{"value":"1"}]},{"op":"add","value":{"members":[{"value":"1"}]}}`:       {Members: map[int64]bool{1: true}},
+		`{"op":"Remove","path":"members"}`:                                                                                {Members: map[int64]bool{}, All: true},
+		`{"op":"replace","path":"members","value":[{"value":"3"}]},{"op":"add","path":"members","value":[{"value":"4"}]}`: {Members: map[int64]bool{3: true, 4: true}, All: true},
 		`{"op":"replace","value":{"id":"9","displayName":"X","externalId":"e"}}`:                                          {Name: new("X"), ExternalID: new("e")},
 		`{"op":"replace","path":"urn:ietf:params:scim:schemas:core:2.0:Group:displayName","value":"Y"}`:                   {Name: new("Y")},
 	} {
@@ -88,6 +90,33 @@ func TestReadGroupChange(t *testing.T) {
 		if got, err := readGroupChange([]byte(`{"Operations":[` + operations + `]}`)); err == nil || errorOf(err) == nil {
 			t.Errorf("%s: %+v %v", operations, got, err)
 		}
+	}
+}
+
+// TestReadGroupChange_many: one change of half a million members takes as long as they take to read. A look
+// through all members for each of them would take minutes.
+func TestReadGroupChange_many(t *testing.T) {
+	const n = 150_000
+	list := func(from int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,{"value":"%d"}`, from+i)
+		}
+		return "[" + b.String()[1:] + "]"
+	}
+	change := `{"Operations":[{"op":"remove","path":"members","value":` + list(1) + `},{"op":"add","path":"members","value":` + list(n/2) + `},
+		{"op":"remove","path":"members","value":` + list(n) + `}]}`
+	begun := time.Now()
+	got, err := readGroupChange([]byte(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add, remove := got.members()
+	if len(add) != n/2 || add[0] != n/2 || len(remove) != n/2-1+n || remove[0] != 1 {
+		t.Errorf("%d join, %d leave", len(add), len(remove))
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
 

@@ -219,7 +219,8 @@ func (s *Server) group(r *http.Request, id int64, content []byte) (int, any, err
 		if err != nil {
 			return 0, nil, err
 		}
-		change = &groupChange{Name: &g.DisplayName, ExternalID: &g.ExternalID, Add: members, All: true}
+		change = &groupChange{Name: &g.DisplayName, ExternalID: &g.ExternalID}
+		change.replace(members)
 	case http.MethodPatch:
 		var err error
 		if change, err = readGroupChange(content); err != nil {
@@ -247,13 +248,13 @@ func (s *Server) group(r *http.Request, id int64, content []byte) (int, any, err
 }
 
 func (s *Server) changeGroup(ctx context.Context, id int64, c *groupChange) error {
-	add, remove := c.Add, c.Remove
+	add, remove := c.members()
 	if c.All {
 		before, err := s.Accounts.ProvisionedMembers(ctx, id)
 		if err != nil {
 			return err
 		}
-		add, remove = difference(before, c.Add)
+		add, remove = difference(before, add)
 	}
 	err := s.Accounts.UpdateProvisionedGroup(ctx, id, c.Name, c.ExternalID, add, remove)
 	if errors.Is(err, account.ErrNotFound) && len(add) > 0 {

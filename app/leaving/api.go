@@ -83,12 +83,12 @@ func (choiceInput) Schema(huma.Registry) *huma.Schema {
 // DepartureBody is how a user leaves.
 type DepartureBody struct {
 	UserID     int64       `json:"user_id"`
-	State      string      `json:"state" enum:"none,preview,running,done" doc:"none: the user has not left"`
+	State      string      `json:"state" enum:"none,preview,running,done,incomplete" doc:"none: the user has not left. incomplete: the job has ended, but could not change all meetings"`
 	Meetings   *string     `json:"meetings" enum:"hand_over,cancel,keep"`
 	ToUserID   *int64      `json:"to_user_id"`
 	Reason     *string     `json:"reason"`
 	Total      int64       `json:"total" doc:"Upcoming meetings of the user at the start of the job, including dates of series"`
-	Left       int64       `json:"left" doc:"Upcoming meetings that are left. Once the state is done, those that could not be changed, unless meetings is keep"`
+	Left       int64       `json:"left" doc:"Upcoming meetings that are left. Once the job has ended, those that could not be changed, unless meetings is keep"`
 	Duties     *DutiesBody `json:"duties" doc:"What the user still has to do; only with dry_run"`
 	CreatedAt  *time.Time  `json:"created_at"`
 	FinishedAt *time.Time  `json:"finished_at"`
@@ -142,6 +142,8 @@ func outputOf(d *Departure) *departureOutput {
 	switch {
 	case d.CreatedAt.IsZero():
 		b.State = "none"
+	case d.Incomplete():
+		b.State = "incomplete"
 	case !d.Finished.IsZero():
 		b.State = "done"
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // section is one kind of data in an export: rows of a query about the user $id with the address $email. It
-// leaves out what is about other people, such as attendees and the texts of mails.
+// leaves out what is about other people, such as attendees, network addresses and the texts of mails.
 type section struct{ name, query string }
 
 var sections = []section{
@@ -30,7 +30,8 @@ var sections = []section{
 	{"notifications", `SELECT id, kind, channel, meeting_id, name, address, state, due_at, sent_at, created_at FROM notifications WHERE lower(address) = $email`},
 	{"history", `SELECT id, meeting_id, at, action, changes, reason, address FROM history WHERE actor_id = $id`},
 	{"audit_by_user", `SELECT id, at, action, address, subject, subject_id, subject_name, changes, reason FROM audit WHERE actor_id = $id`},
-	{"audit_about_user", `SELECT id, at, action, actor_name, address, changes, reason FROM audit WHERE subject = 'user' AND subject_id = $text`},
+	{"audit_about_user", `SELECT id, at, action, actor_name, CASE WHEN actor_id = $id THEN address END AS address, changes, reason FROM audit
+		WHERE subject = 'user' AND subject_id = $text`},
 }
 
 // Export writes all data about a user as one JSON object of lists, row by row. It returns

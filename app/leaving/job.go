@@ -1,11 +1,13 @@
 package leaving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"punctual/account"
@@ -150,9 +152,13 @@ func (j *job) ofMeeting(ctx context.Context, by meeting.Actor, d *Departure, id 
 	return err
 }
 
+// handoverReason is the reason for overridden rules, which must have one, unless the admin gave one.
+const handoverReason = "the organizer has left"
+
 // fields hand a meeting over, whatever quotas and other rules say.
 func (d *Departure) fields() booking.Fields {
-	return booking.Fields{Organizer: &booking.OrganizerRef{UserID: d.ToUserID}, Override: &meeting.Override{Reason: d.Reason}}
+	reason := cmp.Or(strings.TrimSpace(d.Reason), handoverReason)
+	return booking.Fields{Organizer: &booking.OrganizerRef{UserID: d.ToUserID}, Override: &meeting.Override{Reason: reason}}
 }
 
 func (j *job) finish(ctx context.Context, d *Departure) error {
@@ -172,6 +178,9 @@ func (j *job) finish(ctx context.Context, d *Departure) error {
 	}
 	if err := j.store.Finish(ctx, d, j.instant(), mail); err != nil {
 		return err
+	}
+	if d.Meetings != Keep && d.Left > 0 {
+		j.Log.Warn("departure incomplete", "user_id", d.UserID, "left", d.Left, "total", d.Total)
 	}
 	for _, n := range mail {
 		if n.ID != 0 {

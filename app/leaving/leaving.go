@@ -46,10 +46,15 @@ type Departure struct {
 	CreatedAt time.Time
 	Finished  time.Time // zero: not yet
 
-	Left int64 // coming meetings that the user organizes now
+	Left int64 // coming meetings that the user organizes now; once finished, those of before that are left
 
 	version                   int64
 	afterSeries, afterMeeting int64
+}
+
+// Incomplete reports whether a finished departure could not change all meetings.
+func (d *Departure) Incomplete() bool {
+	return !d.Finished.IsZero() && d.Meetings != Keep && d.Left > 0
 }
 
 // Admin is the user who ordered something.

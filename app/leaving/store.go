@@ -93,7 +93,11 @@ func (s *Store) Departure(ctx context.Context, userID int64, at time.Time) (*Dep
 		return nil, account.ErrNotFound
 	}
 	d := rows[0].departure()
-	return d, coming(db, userID, at).Count(&d.Left).Error
+	left := coming(db, userID, at)
+	if !d.Finished.IsZero() { // the user may be back, and book again
+		left = left.Where("created_at <= ?", d.Finished)
+	}
+	return d, left.Count(&d.Left).Error
 }
 
 // Begin records a departure in place of an earlier one.

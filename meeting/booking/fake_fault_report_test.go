@@ -41,10 +41,14 @@ func (s *fakeStore) ListFaultReports(_ context.Context, q meeting.FaultReportQue
 	return rs, "", nil
 }
 
-func (s *fakeStore) UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport) error) (*meeting.FaultReport, error) {
+func (s *fakeStore) UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport, *meeting.Room) error) (*meeting.FaultReport, error) {
 	r, err := s.FaultReport(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rooms, err := s.Rooms(ctx, []int64{r.RoomID})
 	if err == nil {
-		err = fn(r)
+		err = fn(r, rooms[0])
 	}
 	if err != nil {
 		return nil, err

@@ -462,7 +462,7 @@ func newWorld(t *testing.T) *world {
 	w.approval, w.series = approval.NewService(w.Service, w.store), series.NewService(w.Service, w.store)
 	w.waitlist = waitlist.NewService(w.Service, w.store, w.directory, w.queue)
 	w.door, w.zones = door.NewService(w.Service, w.store), zones.NewService(w.Service, w.store, w.series, w.queue)
-	w.places = places.NewService(w.Service, w.store, w.directory, w.queue)
+	w.places = places.NewService(w.Service, w.store, w.directory, w.queue, slog.New(slog.DiscardHandler))
 	w.desk = w.room(t, places.RoomFields{Name: new("Desk")})
 	w.board = w.room(t, places.RoomFields{Name: new("Board"), ApprovalRequired: new(true), ApproverIDs: &[]int64{w.mona.ID}})
 	return w

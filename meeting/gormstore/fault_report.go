@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -137,7 +138,7 @@ func (s *Store) ListFaultReports(ctx context.Context, q meeting.FaultReportQuery
 	return rs, next, nil
 }
 
-func (s *Store) UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport) error) (*meeting.FaultReport, error) {
+func (s *Store) UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport, *meeting.Room) error) (*meeting.FaultReport, error) {
 	var r *meeting.FaultReport
 	err := s.transaction(ctx, func(tx *gorm.DB) error {
 		row, err := take[faultReportRow](forUpdate(tx).Where("id = ?", id))
@@ -148,8 +149,12 @@ func (s *Store) UpdateFaultReport(ctx context.Context, id int64, fn func(*meetin
 		if err != nil {
 			return err
 		}
+		rooms, err := s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", row.RoomID) })
+		if err != nil || len(rooms) == 0 {
+			return cmp.Or(err, meeting.ErrNotFound)
+		}
 		r = z.report()
-		if err := fn(r); err != nil {
+		if err := fn(r, rooms[0]); err != nil {
 			return err
 		}
 		r.ID, r.Version = id, row.Version+1

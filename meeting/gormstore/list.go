@@ -124,7 +124,7 @@ func persons(ms []*meeting.Meeting) (n int) {
 // indexed reports whether an index finds what matches, or all in the span does.
 func indexed(q meeting.MeetingQuery) bool {
 	return q.OrganizerID != 0 || q.AttendeeEmail != "" || q.SeriesID != 0 || q.RoomID != 0 || len(q.RoomIDs) > 0 || q.Awaiting ||
-		q.Text == "" && len(q.Statuses) == 0 && q.SiteID == 0
+		q.Text == "" && len(q.Statuses) == 0 && q.SiteID == 0 && len(q.SiteIDs) == 0
 }
 
 // scanned is how many meetings a page compares. Comparing texts takes longer, and where an index can
@@ -291,6 +291,10 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 	}
 	if q.SiteID != 0 {
 		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)
+	}
+	if len(q.SiteIDs) > 0 {
+		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id "+
+			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.SiteIDs...)))+")")
 	}
 	if q.OrganizerID != 0 {
 		c.add("m.organizer_id = ?", q.OrganizerID)

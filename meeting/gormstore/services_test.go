@@ -28,6 +28,6 @@ func newServices(store *gormstore.Store, directory booking.Directory, scheduler 
 	b := booking.NewService(store, directory, scheduler, settings, now, log)
 	return &services{
 		Service: b, approval: approval.NewService(b, store), series: series.NewService(b, store),
-		waitlist: waitlist.NewService(b, store, directory, scheduler), door: door.NewService(b, store), places: places.NewService(b, store, directory, scheduler),
+		waitlist: waitlist.NewService(b, store, directory, scheduler), door: door.NewService(b, store), places: places.NewService(b, store, directory, scheduler, log),
 	}
 }

@@ -120,10 +120,10 @@ func (p HolidaysPatch) fields(faults []meeting.Fault, at time.Time) (f places.Ho
 func (h *handlers) registerHolidays(api huma.API) {
 	const tag = "Rooms"
 	register(api, operation("list-holidays", http.MethodGet, "/holidays", "List holiday calendars by name", tag), h.listHolidays)
-	register(api, operation("preview-holidays", http.MethodPost, "/holidays/preview", "Preview a holiday calendar: its days, and the meetings on them", tag), h.previewHolidays)
-	register(api, creates(operation("create-holidays", http.MethodPost, "/holidays", "Close sites on the days of an iCalendar file; booked meetings stay booked", tag)), h.createHolidays)
+	register(api, heavy(operation("preview-holidays", http.MethodPost, "/holidays/preview", "Preview a holiday calendar: its days, and the meetings on them", tag)), h.previewHolidays)
+	register(api, creates(heavy(operation("create-holidays", http.MethodPost, "/holidays", "Close sites on the days of an iCalendar file; booked meetings stay booked", tag))), h.createHolidays)
 	register(api, operation("get-holidays", http.MethodGet, "/holidays/{id}", "Get a holiday calendar", tag), h.holidays)
-	register(api, operation("update-holidays", http.MethodPatch, "/holidays/{id}", "Change a holiday calendar, or replace its days by those of a file", tag), h.updateHolidays)
+	register(api, heavy(operation("update-holidays", http.MethodPatch, "/holidays/{id}", "Change a holiday calendar, or replace its days by those of a file", tag)), h.updateHolidays)
 	register(api, deletes(operation("delete-holidays", http.MethodDelete, "/holidays/{id}", "Delete a holiday calendar and its coming blackouts", tag)), h.deleteHolidays)
 }
 

@@ -59,7 +59,7 @@ func (h *handlers) registerPublic(api huma.API) {
 		op.Errors = []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests}
 		return op
 	}
-	register(api, open("public-rooms", "/public/rooms", "List the rooms of the public calendar, without signing in"), h.publicRooms)
+	register(api, heavy(open("public-rooms", "/public/rooms", "List the rooms of the public calendar, without signing in")), h.publicRooms)
 	register(api, heavy(open("public-meetings", "/public/meetings", "List when rooms of the public calendar are taken, without signing in")), h.publicMeetings)
 }
 

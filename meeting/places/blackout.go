@@ -61,8 +61,7 @@ func (s *Service) CreateBlackout(ctx context.Context, by meeting.Actor, f Blacko
 	if err := s.store.CreateBlackout(ctx, b); err != nil {
 		return nil, Affected{}, err
 	}
-	affected, err = s.affected(ctx, by, b)
-	return b, affected, err
+	return b, s.afterwards(s.affected(ctx, by, b)), nil
 }
 
 // Blackout finds a blackout.
@@ -117,8 +116,7 @@ func (s *Service) UpdateBlackout(ctx context.Context, by meeting.Actor, id int64
 	if err != nil {
 		return nil, Affected{}, err
 	}
-	affected, err = s.affected(ctx, by, b)
-	return b, affected, err
+	return b, s.afterwards(s.affected(ctx, by, b)), nil
 }
 
 // DeleteBlackout deletes a blackout. ifMatch, unless nil, is the expected version.
@@ -184,6 +182,19 @@ func (f *BlackoutFields) apply(b *policy.Blackout, zone string, found fault.List
 	return fault.Merge(f.Faults, found).Err()
 }
 
+// unfinished are the statuses of meetings that a blackout is in the way of.
+var unfinished = []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress}
+
+// afterwards returns what was found after a change was saved. The change counts, so a failure only leaves the
+// list incomplete.
+func (s *Service) afterwards(a Affected, err error) Affected {
+	if err != nil {
+		s.log.Warn("affected meetings not listed completely", "error", err)
+		a.More = true
+	}
+	return a
+}
+
 // maxAffected limits how many conflicting meetings are returned for a blackout.
 const maxAffected = 500
 
@@ -191,7 +202,7 @@ const maxAffected = 500
 func (s *Service) affected(ctx context.Context, by meeting.Actor, b *policy.Blackout) (Affected, error) {
 	q := meeting.MeetingQuery{
 		From: b.Slot.Start, To: b.Slot.End, RoomID: b.RoomID, SiteID: b.SiteID,
-		Statuses: []meeting.Status{meeting.Pending, meeting.Confirmed, meeting.InProgress},
+		Statuses: unfinished,
 	}
 	there, next, err := s.booking.Meetings(ctx, by, q, meeting.Page{Limit: maxAffected})
 	if err != nil {

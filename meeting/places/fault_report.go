@@ -112,19 +112,11 @@ func (s *Service) FaultReports(ctx context.Context, by meeting.Actor, q meeting.
 // CloseFault marks a report as done, or as open again. Admins may do so, and approvers of the room.
 // ifMatch, unless nil, is the expected version.
 func (s *Service) CloseFault(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, done bool) (*meeting.FaultReport, error) {
-	seen, err := s.store.FaultReport(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	rooms, err := s.store.Rooms(ctx, []int64{seen.RoomID})
-	if err != nil {
-		return nil, fmt.Errorf("look up room: %w", err)
-	}
-	if !by.MayReject(rooms) {
-		return nil, meeting.ErrForbidden
-	}
 	var same *meeting.FaultReport
-	r, err := s.store.UpdateFaultReport(ctx, id, func(r *meeting.FaultReport) error {
+	r, err := s.store.UpdateFaultReport(ctx, id, func(r *meeting.FaultReport, room *meeting.Room) error {
+		if !by.MayReject([]*meeting.Room{room}) {
+			return meeting.ErrForbidden
+		}
 		if err := fault.CheckVersion(ifMatch, r.Version); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/clock"
-	"punctual/meeting/policy"
 )
 
 // HolidayFields are the requested fields of a holiday calendar; nil: not requested.
@@ -62,11 +61,16 @@ func (s *Service) PreviewHolidays(ctx context.Context, by meeting.Actor, id int6
 		}
 		c = found
 	}
-	before := *c
-	if err := s.applyHolidays(ctx, c, f); err != nil {
+	all, err := s.premises(ctx)
+	if err != nil {
 		return nil, HolidayEffect{}, err
 	}
-	effect, err := s.holidayEffect(ctx, by, &before, c)
+	before := *c
+	if err := f.apply(c, all); err != nil {
+		return nil, HolidayEffect{}, err
+	}
+	effect := changedDays(&before, c)
+	effect.Affected, err = s.affectedByHolidays(ctx, by, c, all)
 	return c, effect, err
 }
 
@@ -79,26 +83,27 @@ func (s *Service) CreateHolidays(ctx context.Context, by meeting.Actor, f Holida
 	if f.Days == nil {
 		f.Faults = append(f.Faults, fault.New("ics", "required", "is required"))
 	}
-	if err := s.applyHolidays(ctx, c, f); err != nil {
-		return nil, HolidayEffect{}, err
-	}
-	all, err := s.store.HolidayCalendars(ctx)
+	all, err := s.premises(ctx)
 	if err != nil {
 		return nil, HolidayEffect{}, err
 	}
-	if len(all) >= maxHolidayCalendars {
+	if err := f.apply(c, all); err != nil {
+		return nil, HolidayEffect{}, err
+	}
+	calendars, err := s.store.HolidayCalendars(ctx)
+	if err != nil {
+		return nil, HolidayEffect{}, err
+	}
+	if len(calendars) >= maxHolidayCalendars {
 		return nil, HolidayEffect{}, fault.Invalid("name", "too_many", "must not be more than %d calendars", maxHolidayCalendars)
 	}
 	c.UpdatedAt = c.CreatedAt
-	places, err := s.holidayPlaces(ctx)
-	if err != nil {
+	if err := s.store.CreateHolidays(ctx, c, all.places); err != nil {
 		return nil, HolidayEffect{}, err
 	}
-	if err := s.store.CreateHolidays(ctx, c, places); err != nil {
-		return nil, HolidayEffect{}, err
-	}
-	effect, err := s.holidayEffect(ctx, by, &meeting.HolidayCalendar{}, c)
-	return c, effect, err
+	effect := changedDays(&meeting.HolidayCalendar{}, c)
+	effect.Affected = s.afterwards(s.affectedByHolidays(ctx, by, c, all))
+	return c, effect, nil
 }
 
 // UpdateHolidays changes a calendar and the blackouts that follow it. ifMatch, unless nil, is the
@@ -107,24 +112,25 @@ func (s *Service) UpdateHolidays(ctx context.Context, by meeting.Actor, id int64
 	if !by.MayManageRooms() {
 		return nil, HolidayEffect{}, meeting.ErrForbidden
 	}
-	places, err := s.holidayPlaces(ctx)
+	all, err := s.premises(ctx)
 	if err != nil {
 		return nil, HolidayEffect{}, err
 	}
 	var before meeting.HolidayCalendar
-	c, err = s.store.UpdateHolidays(ctx, id, places, func(c *meeting.HolidayCalendar) error {
+	c, err = s.store.UpdateHolidays(ctx, id, all.places, func(c *meeting.HolidayCalendar) error {
 		if err := fault.CheckVersion(ifMatch, c.Version); err != nil {
 			return err
 		}
 		before = *c
 		c.UpdatedAt = s.booking.Now()
-		return s.applyHolidays(ctx, c, f)
+		return f.apply(c, all)
 	})
 	if err != nil {
 		return nil, HolidayEffect{}, err
 	}
-	effect, err = s.holidayEffect(ctx, by, &before, c)
-	return c, effect, err
+	effect = changedDays(&before, c)
+	effect.Affected = s.afterwards(s.affectedByHolidays(ctx, by, c, all))
+	return c, effect, nil
 }
 
 // DeleteHolidays deletes a calendar and the blackouts that follow it, unless they are over.
@@ -135,7 +141,9 @@ func (s *Service) DeleteHolidays(ctx context.Context, by meeting.Actor, id int64
 	return s.store.DeleteHolidays(ctx, id, s.booking.Now(), func(c *meeting.HolidayCalendar) error { return fault.CheckVersion(ifMatch, c.Version) })
 }
 
-func (s *Service) applyHolidays(ctx context.Context, c *meeting.HolidayCalendar, f HolidayFields) error {
+// apply sets the fields on the calendar and reports all their faults. It reads nothing, since a transaction
+// may be open.
+func (f *HolidayFields) apply(c *meeting.HolidayCalendar, all *premises) error {
 	var found fault.List
 	if f.Name != nil {
 		c.Name = strings.TrimSpace(*f.Name)
@@ -147,8 +155,8 @@ func (s *Service) applyHolidays(ctx context.Context, c *meeting.HolidayCalendar,
 		c.SiteIDs = slices.Compact(slices.Sorted(slices.Values(*f.SiteIDs)))
 		if len(c.SiteIDs) > maxPlaces {
 			found.Add("site_ids", "too_many", "must have at most %d sites", maxPlaces)
-		} else if err := s.checkSites(ctx, c.SiteIDs, &found); err != nil {
-			return err
+		} else {
+			all.checkSites(c.SiteIDs, &found)
 		}
 	}
 	if f.Days != nil {
@@ -176,27 +184,23 @@ func short(text string, most int) string {
 	return text
 }
 
-func (s *Service) checkSites(ctx context.Context, ids []int64, found *fault.List) error {
-	for i, id := range ids {
-		switch _, err := s.store.Site(ctx, id); {
-		case errors.Is(err, meeting.ErrNotFound):
-			found.Add(fault.Index("site_ids", i), "unknown_site", "site %d does not exist", id)
-		case err != nil:
-			return fmt.Errorf("look up site: %w", err)
-		}
-	}
-	return nil
+// premises are all places that holiday calendars can close.
+type premises struct {
+	places []meeting.HolidayPlace // sites, and rooms without a site
+	ofSite map[int64]int          // index in places
+	ofRoom map[int64]int          // index in places of the room's site, or of the room itself
 }
 
-// holidayPlaces returns all sites, and all rooms without a site.
-func (s *Service) holidayPlaces(ctx context.Context) (places []meeting.HolidayPlace, err error) {
+func (s *Service) premises(ctx context.Context) (*premises, error) {
+	all := &premises{ofSite: map[int64]int{}, ofRoom: map[int64]int{}}
 	for p := (meeting.Page{Limit: 500}); ; {
 		sites, next, err := s.store.ListSites(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		for _, site := range sites {
-			places = append(places, s.placeOfSite(site))
+			all.ofSite[site.ID] = len(all.places)
+			all.places = append(all.places, s.placeOfSite(site))
 		}
 		if p.Cursor = next; next == "" {
 			break
@@ -208,12 +212,23 @@ func (s *Service) holidayPlaces(ctx context.Context) (places []meeting.HolidayPl
 			return nil, err
 		}
 		for _, r := range s.booking.Zoned(rooms) {
-			if r.SiteID == 0 {
-				places = append(places, placeOfRoom(r))
+			if at, known := all.ofSite[r.SiteID]; known {
+				all.ofRoom[r.ID] = at
+			} else if r.SiteID == 0 {
+				all.ofRoom[r.ID] = len(all.places)
+				all.places = append(all.places, placeOfRoom(r))
 			}
 		}
 		if p.Cursor = next; next == "" {
-			return places, nil
+			return all, nil
+		}
+	}
+}
+
+func (all *premises) checkSites(ids []int64, found *fault.List) {
+	for i, id := range ids {
+		if _, known := all.ofSite[id]; !known {
+			found.Add(fault.Index("site_ids", i), "unknown_site", "site %d does not exist", id)
 		}
 	}
 }
@@ -261,86 +276,99 @@ func (s *Service) followHolidaysOf(ctx context.Context, ids ...int64) error {
 	return s.followHolidays(ctx, places...)
 }
 
-// holidayEffect compares two states of a calendar and lists the meetings on the days of the second.
-func (s *Service) holidayEffect(ctx context.Context, by meeting.Actor, before, after *meeting.HolidayCalendar) (HolidayEffect, error) {
-	e := HolidayEffect{Added: without(after.Days, before.Days), Removed: without(before.Days, after.Days)}
-	places, err := s.holidayPlaces(ctx)
-	if err != nil {
-		return e, err
-	}
-	places = slices.DeleteFunc(places, func(p meeting.HolidayPlace) bool { return !after.Closes(p) })
-	if len(places) == 0 {
-		return e, nil
+// changedDays compares the days of two states of a calendar.
+func changedDays(before, after *meeting.HolidayCalendar) HolidayEffect {
+	return HolidayEffect{Added: without(after.Days, before.Days), Removed: without(before.Days, after.Days)}
+}
+
+// affectedByHolidays returns the meetings on the coming days of a calendar, as the actor may see them. It
+// reads once for each day, until it has found as many as it returns.
+func (s *Service) affectedByHolidays(ctx context.Context, by meeting.Actor, c *meeting.HolidayCalendar, all *premises) (a Affected, err error) {
+	at := s.booking.Now()
+	days := all.closedDays(c, at)
+	if len(days) == 0 {
+		return a, nil
 	}
 	seen := map[meeting.ID]bool{}
 	add := func(ms []*meeting.Meeting) {
 		for _, m := range ms {
 			if !seen[m.ID] {
 				seen[m.ID] = true
-				e.Affected.Meetings = append(e.Affected.Meetings, m)
+				a.Meetings = append(a.Meetings, m)
 			}
 		}
 	}
-	for _, day := range after.Days {
-		if day.Slot(time.UTC).End.Before(s.booking.Now().AddDate(0, 0, -1)) {
-			continue
+	moves, err := s.store.WaitingMoves(ctx)
+	if err != nil {
+		return a, err
+	}
+	moves = slices.DeleteFunc(moves, func(m *meeting.Meeting) bool {
+		return !m.Waits(at) || !slices.ContainsFunc(days, func(d closedDay) bool { return d.closes(m.Request.Change.RoomIDs, m.Request.Change.Slot) })
+	})
+	coming, err := s.booking.Views(ctx, by, moves, at)
+	if err != nil {
+		return a, err
+	}
+	add(coming)
+	for _, d := range days {
+		q := meeting.MeetingQuery{From: d.whole.Start, To: d.whole.End, SiteIDs: c.SiteIDs, Statuses: unfinished}
+		there, next, err := s.booking.Meetings(ctx, by, q, meeting.Page{Limit: maxAffected})
+		if err != nil {
+			return a, err
 		}
-		if len(after.SiteIDs) > 0 {
-			for _, p := range places {
-				a, err := s.affected(ctx, by, &policy.Blackout{SiteID: p.SiteID, Slot: day.Slot(p.Zone)})
-				if err != nil {
-					return e, err
-				}
-				add(a.Meetings)
-				e.Affected.More = e.Affected.More || a.More
-			}
-		} else if err := s.affectedAnywhere(ctx, by, day, places, add); err != nil {
-			return e, err
-		}
-		if len(e.Affected.Meetings) > maxAffected {
+		a.More = a.More || next != ""
+		add(slices.DeleteFunc(there, func(m *meeting.Meeting) bool { return !d.closes(m.RoomIDs, m.Slot) }))
+		if len(a.Meetings) > maxAffected {
 			break
 		}
 	}
-	slices.SortStableFunc(e.Affected.Meetings, func(a, b *meeting.Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
-	e.Affected.More = e.Affected.More || len(e.Affected.Meetings) > maxAffected
-	e.Affected.Meetings = e.Affected.Meetings[:min(len(e.Affected.Meetings), maxAffected)]
-	return e, nil
+	slices.SortStableFunc(a.Meetings, func(a, b *meeting.Meeting) int { return a.Slot.Start.Compare(b.Slot.Start) })
+	a.More = a.More || len(a.Meetings) > maxAffected
+	a.Meetings = a.Meetings[:min(len(a.Meetings), maxAffected)]
+	return a, nil
 }
 
-// affectedAnywhere lists the meetings on a day of all places: those of all rooms around it, without
-// those on other days of their zone.
-func (s *Service) affectedAnywhere(ctx context.Context, by meeting.Actor, day meeting.Holiday, places []meeting.HolidayPlace, add func([]*meeting.Meeting)) error {
-	slots := map[[2]int64]clock.Slot{}
-	whole := day.Slot(places[0].Zone)
-	for _, p := range places {
-		slot := day.Slot(p.Zone)
-		slots[[2]int64{p.SiteID, p.RoomID}] = slot
-		if slot.Start.Before(whole.Start) {
-			whole.Start = slot.Start
+// closedDay is a day on which a calendar closes places.
+type closedDay struct {
+	*premises
+	calendar *meeting.HolidayCalendar
+	inZone   map[string]clock.Slot // by zone of the closed places
+	whole    clock.Slot            // around all zones
+}
+
+// closedDays returns the days of a calendar that close a place and have not ended, in their order.
+func (all *premises) closedDays(c *meeting.HolidayCalendar, at time.Time) (days []closedDay) {
+	zones := map[string]*time.Location{}
+	for _, p := range all.places {
+		if c.Closes(p) {
+			zones[p.Zone.String()] = p.Zone
 		}
-		if slot.End.After(whole.End) {
-			whole.End = slot.End
-		}
 	}
-	a, err := s.affected(ctx, by, &policy.Blackout{Slot: whole})
-	if err != nil {
-		return err
-	}
-	rooms, err := s.booking.RoomsOf(ctx, a.Meetings)
-	if err != nil {
-		return err
-	}
-	add(slices.DeleteFunc(a.Meetings, func(m *meeting.Meeting) bool {
-		return !slices.ContainsFunc(rooms, func(r *meeting.Room) bool {
-			place := [2]int64{r.SiteID, 0}
-			if r.SiteID == 0 {
-				place = [2]int64{0, r.ID}
+	for _, h := range c.Days {
+		d := closedDay{premises: all, calendar: c, inZone: map[string]clock.Slot{}}
+		for name, zone := range zones {
+			slot := h.Slot(zone)
+			d.inZone[name] = slot
+			if d.whole.Start.IsZero() || slot.Start.Before(d.whole.Start) {
+				d.whole.Start = slot.Start
 			}
-			slot, closed := slots[place]
-			return closed && slices.Contains(m.RoomIDs, r.ID) && m.Slot.Overlaps(slot)
-		})
-	}))
-	return nil
+			if slot.End.After(d.whole.End) {
+				d.whole.End = slot.End
+			}
+		}
+		if d.whole.End.After(at) {
+			days = append(days, d)
+		}
+	}
+	return days
+}
+
+// closes reports whether one of the rooms is closed during a part of the time.
+func (d closedDay) closes(rooms []int64, at clock.Slot) bool {
+	return at.Overlaps(d.whole) && slices.ContainsFunc(rooms, func(id int64) bool {
+		i, known := d.ofRoom[id]
+		return known && d.calendar.Closes(d.places[i]) && at.Overlaps(d.inZone[d.places[i].Zone.String()])
+	})
 }
 
 // without returns the days that another list has not.

@@ -2,7 +2,11 @@
 // reports of faults in rooms.
 package places
 
-import "punctual/meeting/booking"
+import (
+	"log/slog"
+
+	"punctual/meeting/booking"
+)
 
 // Service administers places and what can be booked there. Safe for concurrent use.
 type Service struct {
@@ -10,9 +14,10 @@ type Service struct {
 	store     Store
 	directory booking.Directory
 	scheduler booking.Scheduler
+	log       *slog.Logger
 }
 
 // NewService returns a service on top of the bookings.
-func NewService(b *booking.Service, store Store, directory booking.Directory, scheduler booking.Scheduler) *Service {
-	return &Service{booking: b, store: store, directory: directory, scheduler: scheduler}
+func NewService(b *booking.Service, store Store, directory booking.Directory, scheduler booking.Scheduler, log *slog.Logger) *Service {
+	return &Service{booking: b, store: store, directory: directory, scheduler: scheduler, log: log}
 }

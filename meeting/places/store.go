@@ -63,7 +63,8 @@ type Store interface {
 	CreateFaultReport(ctx context.Context, r *meeting.FaultReport, notices []meeting.Notice, fn func(open int64) error) error
 	FaultReport(ctx context.Context, id int64) (*meeting.FaultReport, error)
 	ListFaultReports(ctx context.Context, q meeting.FaultReportQuery, p meeting.Page) (rs []*meeting.FaultReport, next string, err error) // latest first
-	UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport) error) (*meeting.FaultReport, error)
+	// UpdateFaultReport calls the function with the locked report, and with its room as it is then.
+	UpdateFaultReport(ctx context.Context, id int64, fn func(*meeting.FaultReport, *meeting.Room) error) (*meeting.FaultReport, error)
 
 	CreateFloorPlan(ctx context.Context, p *meeting.FloorPlan, picture *photo.Picture) error
 	FloorPlan(ctx context.Context, id int64) (*meeting.FloorPlan, error)

@@ -38,8 +38,11 @@ const (
 
 // Pages serves /public, /public/sites/ID and /public/rooms/ID.
 type Pages struct {
-	Service      *public.Service
-	Limiter      account.Limiter // of requests, by network
+	Service *public.Service
+	Limiter account.Limiter // of requests, by network
+	// Places takes a place for a request of a network and returns the context of its work. ok is false if
+	// too many run.
+	Places       func(ctx context.Context, network string) (work context.Context, leave func(), ok bool)
 	FrameOrigins func() []string // of pages that may show them in a frame
 	Now          func() time.Time
 }
@@ -91,11 +94,18 @@ type taken struct{ When, What string }
 func (p *Pages) show(c *gin.Context) {
 	w := wordsFor(c.GetHeader("Accept-Language"))
 	p.frames(c)
-	if allowed, wait := p.Limiter.Allow(c.Request.Context(), "public:"+account.Networks(c.ClientIP())[0]); !allowed {
-		c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-		p.fail(c, http.StatusTooManyRequests, w, w.Later)
+	network := account.Networks(c.ClientIP())[0]
+	if allowed, wait := p.Limiter.Allow(c.Request.Context(), "public:"+network); !allowed {
+		p.refuse(c, w, wait)
 		return
 	}
+	work, leave, ok := p.Places(c.Request.Context(), network)
+	if !ok {
+		p.refuse(c, w, time.Second)
+		return
+	}
+	defer leave()
+	c.Request = c.Request.WithContext(work)
 	v, err := p.view(c, w)
 	switch {
 	case errors.Is(err, meeting.ErrNotFound):
@@ -110,6 +120,11 @@ func (p *Pages) show(c *gin.Context) {
 		c.Header("Cache-Control", cacheControl)
 		p.write(c, http.StatusOK, v)
 	}
+}
+
+func (p *Pages) refuse(c *gin.Context, w *words, wait time.Duration) {
+	c.Header("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	p.fail(c, http.StatusTooManyRequests, w, w.Later)
 }
 
 // frames lets the configured origins show the page in a frame.

@@ -124,8 +124,10 @@ func read(data []byte) (root *node, rules *sheet, err error) {
 		case xml.CharData:
 			switch {
 			case style != nil:
-				if skipped == 1 && style.Len() < maxSheet {
-					style.Write(t)
+				if skipped == 1 {
+					n := min(len(t), maxSheet-rules.size) // one token may be the whole file
+					style.Write(t[:n])
+					rules.size += n
 				}
 			case skipped > 0 || len(stack) == 0:
 			default:

@@ -1,13 +1,14 @@
 package svg
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 )
 
 // Limits of style sheets, which drawing programs write with one rule per kind of line.
 const (
-	maxSheet   = 64 << 10
+	maxSheet   = 64 << 10 // bytes of all sheets of a drawing; the rest is left out
 	maxRules   = 2_000
 	maxClasses = 20 // of an element that count
 )
@@ -15,11 +16,10 @@ const (
 // sheet are the rules of the style sheets of a drawing: what names of elements, classes and IDs declare.
 // Rules with other selectors are left out.
 type sheet struct {
-	rules map[string][]declaration // by selector: rect, .wall, #room-1
-	count int
+	rules map[string]map[string]string // by selector, such as rect, .wall or #room-1: values by property
+	count int                          // of selectors, also of those that are there already
+	size  int                          // of all style sheets so far, in bytes
 }
-
-type declaration struct{ property, value string }
 
 var (
 	comment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
@@ -62,20 +62,25 @@ func (s *sheet) add(text string) {
 				continue
 			}
 			if s.rules == nil {
-				s.rules = map[string][]declaration{}
+				s.rules = map[string]map[string]string{}
 			}
-			s.rules[name] = append(s.rules[name], declared...)
+			if s.rules[name] == nil {
+				s.rules[name] = map[string]string{}
+			}
+			maps.Copy(s.rules[name], declared)
 			s.count++
 		}
 	}
 }
 
-// declarations reads "fill: red; stroke: none" and keeps the properties that drawings have.
-func declarations(text string) (out []declaration) {
+// declarations reads "fill: red; stroke: none" and keeps the properties that drawings have, each with its
+// last value.
+func declarations(text string) map[string]string {
+	out := map[string]string{}
 	for part := range strings.SplitSeq(text, ";") {
 		property, value, ok := strings.Cut(part, ":")
 		if property = strings.ToLower(strings.TrimSpace(property)); ok && properties[property] {
-			out = append(out, declaration{property, strings.TrimSpace(value)})
+			out[property] = strings.TrimSpace(value)
 		}
 	}
 	return out
@@ -83,11 +88,6 @@ func declarations(text string) (out []declaration) {
 
 // apply sets what the rules and the style attribute of an element declare, the most specific last.
 func (s *sheet) apply(name string, attrs []attr, style map[string]string) {
-	use := func(ds []declaration) {
-		for _, d := range ds {
-			style[d.property] = d.value
-		}
-	}
 	var classes, id, own string
 	for _, a := range attrs {
 		switch a.name {
@@ -99,15 +99,17 @@ func (s *sheet) apply(name string, attrs []attr, style map[string]string) {
 			own = a.value
 		}
 	}
-	use(s.rules[name])
+	maps.Copy(style, s.rules[name])
 	for i, class := range strings.Fields(classes) {
 		if i == maxClasses {
 			break
 		}
-		use(s.rules["."+class])
+		maps.Copy(style, s.rules["."+class])
 	}
 	if id != "" {
-		use(s.rules["#"+id])
+		maps.Copy(style, s.rules["#"+id])
 	}
-	use(declarations(comment.ReplaceAllString(own, " ")))
+	if own != "" {
+		maps.Copy(style, declarations(comment.ReplaceAllString(own, " ")))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,34 @@ func chain(length int) string {
 		fmt.Fprintf(&b, `<g id="e%d"><use href="#e%d"/></g>`, i, i-1)
 	}
 	return b.String()
+}
+
+// TestClean_styleSheetBombs: a style sheet costs no more than its part that counts, however often it repeats
+// selectors and declarations.
+func TestClean_styleSheetBombs(t *testing.T) {
+	heads := strings.TrimSuffix(strings.Repeat("g,", maxRules), ",")
+	for name, sheet := range map[string]string{
+		"one sheet":   "<style>rect{fill:red}" + heads + "{" + strings.Repeat("fill:;", 30_000) + "}</style>",
+		"many sheets": "<style>rect{fill:red}</style>" + strings.Repeat("<style>"+strings.Repeat("g,", 200)+"g{"+strings.Repeat("fill:;", 200)+"}</style>", 100),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := Clean([]byte(svgOf(sheet + strings.Repeat("<g/>", 10_000) + `<rect width="1" height="1"/>`)))
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !bytes.Contains(d.Content, []byte(`fill="red"`)) {
+			t.Errorf("%s: the first rule does not count: %.200s", name, d.Content)
+		}
+		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 100 {
+			t.Errorf("%s: %d MB were allocated", name, used)
+		}
+	}
+	_, rules, err := read([]byte(svgOf("<style>" + strings.Repeat("x", 2*maxSheet) + "</style><style>g{fill:red}</style>")))
+	if err != nil || rules.size != maxSheet || rules.count != 0 {
+		t.Errorf("%d bytes and %d rules of style sheets are read, %v", rules.size, rules.count, err)
+	}
 }
 
 // harmless fails unless a clean drawing consists of what is known, and is clean when it is cleaned again.

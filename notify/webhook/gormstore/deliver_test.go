@@ -649,32 +649,40 @@ func TestDeliver_followerFails(t *testing.T) {
 	})
 }
 
-// TestDeliver_panic: a panic on the way to a post gives its place back, also that of the one probe
-// of a server that fails.
+// A panic keeps no place at the server, whether it happens before, or between the post and its record.
 func TestDeliver_panic(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		s := gormstore.New(db.Gorm)
-		d := newDesk(t, status(200))
+		var posted, broken atomic.Bool
+		d := newDesk(t, func(http.ResponseWriter, *http.Request) { posted.Store(true) })
 		to(t, s, hook(t, s, true), d.URL)
 		aMeeting(t, db, 1)
 		mustHappen(t, db, 1, "created")
 		one := all(t, s)[0]
 		b := bodies{panics: new(atomic.Bool)}
-		job := newDeliver(t, s, b, time.Now)
-		b.panics.Store(true)
-		for range 20 { // more than there are places
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Error("it did not panic")
-					}
+		job := newDeliver(t, s, b, func() time.Time {
+			if broken.Load() && posted.Load() {
+				panic("no time")
+			}
+			return time.Now()
+		})
+		for _, breaks := range []*atomic.Bool{b.panics, &broken} {
+			breaks.Store(true)
+			for range 20 { // more than there are places
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Error("it did not panic")
+						}
+					}()
+					posted.Store(false)
+					_ = job.Execute(t.Context(), one.Message())
 				}()
-				_ = job.Execute(t.Context(), one.Message())
-			}()
+			}
+			breaks.Store(false)
 		}
-		b.panics.Store(false)
-		if err := job.Execute(t.Context(), one.Message()); err != nil || len(d.told()) != 1 {
-			t.Errorf("%v, posts %v", err, d.told())
+		if err := job.Execute(t.Context(), one.Message()); err != nil || len(d.told()) != 21 {
+			t.Errorf("%v, %d posts", err, len(d.told()))
 		}
 	})
 }

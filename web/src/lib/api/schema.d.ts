@@ -4163,17 +4163,17 @@ export interface components {
             finished_at: string | null;
             /**
              * Format: int64
-             * @description Upcoming meetings that are left. Once the state is done, those that could not be changed, unless meetings is keep
+             * @description Upcoming meetings that are left. Once the job has ended, those that could not be changed, unless meetings is keep
              */
             left: number;
             /** @enum {string|null} */
             meetings: "hand_over" | "cancel" | "keep" | null;
             reason: string | null;
             /**
-             * @description none: the user has not left
+             * @description none: the user has not left. incomplete: the job has ended, but could not change all meetings
              * @enum {string}
              */
-            state: "none" | "preview" | "running" | "done";
+            state: "none" | "preview" | "running" | "done" | "incomplete";
             /** Format: int64 */
             to_user_id: number | null;
             /**

@@ -420,6 +420,7 @@ const de: typeof en = {
   affected: {
     lead: (n) => n === 1 ? '1 Besprechung ist für diese Zeit gebucht. Sie bleibt bestehen, bis Sie sie verschieben oder absagen.' : `${n} Besprechungen sind für diese Zeit gebucht. Sie bleiben bestehen, bis Sie sie verschieben oder absagen.`,
     more: 'Weitere Besprechungen sind betroffen. Verschieben Sie diese oder sagen Sie sie ab, und prüfen Sie dann erneut.',
+    unlisted: 'Gespeichert, aber die betroffenen Besprechungen konnten nicht ermittelt werden. Prüfen Sie es später noch einmal.',
     reason: 'Grund der Absage',
     cancel: 'Absagen',
     cancelled: 'Abgesagt. Alle Teilnehmenden werden benachrichtigt.',
@@ -499,7 +500,7 @@ const de: typeof en = {
     reason: 'Grund',
     reasonHint: 'Für Teilnehmende, wenn Besprechungen abgesagt werden',
     running: (left: string, total: string) => `In Bearbeitung: noch ${left} von ${total} Besprechungen.`,
-    done: (left: number) => (left ? `Die Person ist ausgeschieden. ${left} Besprechungen konnten nicht geändert werden; das Serverprotokoll nennt sie.` : 'Die Person ist ausgeschieden.'),
+    done: (left: number) => (left ? `Die Person ist ausgeschieden, aber ${left === 1 ? '1 Besprechung konnte' : `${left} Besprechungen konnten`} nicht geändert werden. Erfassen Sie den Austritt erneut oder ändern Sie die Besprechungen selbst; das Serverprotokoll nennt die Gründe.` : 'Die Person ist ausgeschieden.'),
     erasing: 'Die Person wird gelöscht',
     eraseTitle: (name: string) => `${name} löschen?`,
     eraseLead: 'Name, E-Mail-Adresse und Telefonnummer werden überall entfernt. Besprechungen und Berichte bleiben. Das lässt sich nicht rückgängig machen.',

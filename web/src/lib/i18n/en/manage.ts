@@ -417,6 +417,7 @@ export default {
   affected: {
     lead: (n: number) => n === 1 ? '1 meeting is booked at that time. It stays until you move or cancel it.' : `${n} meetings are booked at that time. They stay until you move or cancel them.`,
     more: 'There are more conflicts. Move or cancel these, then check again.',
+    unlisted: 'It is saved, but conflicting meetings could not be listed. Check again later.',
     reason: 'Reason for canceling',
     cancel: 'Cancel',
     cancelled: 'Canceled. All attendees are notified.',
@@ -496,7 +497,7 @@ export default {
     reason: 'Reason',
     reasonHint: 'For attendees, if meetings are canceled',
     running: (left: string, total: string) => `In progress: ${left} of ${total} meetings remaining.`,
-    done: (left: number) => (left ? `This person has left. ${left} meetings could not be changed; the server log names them.` : 'This person has left.'),
+    done: (left: number) => (left ? `This person has left, but ${left === 1 ? '1 meeting' : `${left} meetings`} could not be changed. Record the departure again, or change the meetings yourself; the server log gives the reasons.` : 'This person has left.'),
     erasing: 'The person is being erased',
     eraseTitle: (name: string) => `Erase ${name}?`,
     eraseLead: 'Name, email address and phone number are removed everywhere. Meetings and reports stay. This cannot be undone.',

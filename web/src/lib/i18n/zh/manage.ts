@@ -419,6 +419,7 @@ const zh: typeof en = {
   affected: {
     lead: (n) => `该时段已预订 ${n} 场会议。在您移动或取消之前，它们会保留。`,
     more: '还有更多冲突的会议。处理完这些会议后，请再次检查。',
+    unlisted: '已保存，但无法列出有冲突的会议。请稍后再检查。',
     reason: '取消原因',
     cancel: '取消会议',
     cancelled: '已取消，并会通知所有参会人。',
@@ -498,7 +499,7 @@ const zh: typeof en = {
     reason: '原因',
     reasonHint: '取消会议时告知参会人',
     running: (left: string, total: string) => `处理中：${total} 个会议中还剩 ${left} 个。`,
-    done: (left: number) => (left ? `此人已离职。有 ${left} 个会议未能更改，详见服务器日志。` : '此人已离职。'),
+    done: (left: number) => (left ? `此人已离职，但有 ${left} 个会议未能更改。请重新登记离职，或自行更改这些会议；原因见服务器日志。` : '此人已离职。'),
     erasing: '正在清除此人的数据',
     eraseTitle: (name: string) => `清除 ${name}？`,
     eraseLead: '姓名、邮箱和电话将在所有位置被移除。会议和报表会保留。此操作无法撤销。',
