@@ -11,9 +11,9 @@
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
 export GOFLAGS += -tags=nomsgpack
-# Packages where goroutines share something are tested under the race detector. It makes SQLite
-# some 20 times slower, so the other packages and the built program are tested without it.
-RACE := ./delayjob ./delayjob/admin ./delayjob/gather ./delayjob/lateness ./delayjob/memqueue ./delayjob/redisqueue ./delayjob/topics ./delayjob/webhook ./meeting ./meeting/booking ./meeting/jobs ./notify ./notify/email ./notify/sms ./notify/webhook ./account/redislimit
+# Packages where goroutines share something are tested under the race detector. It makes SQLite some 20 times
+# slower, so they use Postgres alone, and the other packages and the built program are tested without it.
+RACE := ./delayjob ./delayjob/admin ./delayjob/gather ./delayjob/lateness ./delayjob/memqueue ./delayjob/redisqueue ./delayjob/topics ./delayjob/webhook ./meeting/booking ./meeting/events ./notify ./notify/email ./notify/webhook ./account/redislimit
 # Of package account, only tests in which goroutines meet: hashing takes ten times as long there.
 RACE_ACCOUNT := Queue|Limiter|SameMoment|flood|[rR]ace|once|lastAdmin
 
