@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"context"
 	"strings"
 	"time"
 )
@@ -37,6 +38,9 @@ type Import struct {
 	Origin    Origin
 	Responses map[string]Response // by lower-case email
 	People    map[string]Person   // users among the attendees, by lower-case email; nil: they are looked up
+	// Rooms returns rooms by ID, in order, as the caller may keep and change them; nil: they are looked up. If the
+	// rooms were outdated, which is noticed when a booking is saved, it is called again.
+	Rooms func(ctx context.Context, ids []int64) ([]*Room, error)
 
 	// OtherRoom books other rooms than those requested if they are taken. A series names them by its
 	// OnConflict.

@@ -80,7 +80,7 @@ type fuzzer struct {
 }
 
 // harmful operations end the session that the fuzzer asks with, or do not end by themselves.
-var harmful = []string{"logout", "login", "setup"}
+var harmful = []string{"logout", "login", "setup", "delete-my-session", "delete-my-token"}
 
 func (f *fuzzer) ask(t *testing.T, by *testenv.Client, op *operation, tally *fuzzTally) {
 	if op.streams() || slices.Contains(harmful, op.ID) {

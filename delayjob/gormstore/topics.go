@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -98,8 +99,8 @@ func instant(db *gorm.DB, t time.Time) any {
 }
 
 // insertTries is how often jobs are added again that were in the way of others of their keys, but
-// were gone when it was looked which.
-const insertTries = 5
+// were gone when it was looked which. The pauses in between are random, up to a millisecond longer each time.
+const insertTries = 50
 
 // Insert implements [topics.Store].
 func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored, error) {
@@ -110,8 +111,11 @@ func (s *Topics) Insert(ctx context.Context, js []*topics.Job) ([]topics.Stored,
 	}
 	left := js
 	for try := 1; len(left) > 0; try++ {
-		if try > insertTries {
+		switch {
+		case try > insertTries:
 			return nil, fmt.Errorf("insert %d jobs: others change them all the time", len(left))
+		case try > 1:
+			time.Sleep(rand.N(time.Duration(try) * time.Millisecond))
 		}
 		err := unlessDeadlocked(func() error { return s.insert(ctx, left, stored, at) })
 		if err == nil {

@@ -388,7 +388,11 @@ func (s *Service) LookUp(ctx context.Context, f *Fields, base *meeting.Meeting) 
 	k := Known{Timezone: conf.Timezone, Reminders: conf.Reminders}
 	var err error
 	if want := f.roomIDs(base); len(want) <= MaxRooms {
-		if k.Rooms, err = s.RoomsByID(ctx, want); err != nil {
+		rooms := s.RoomsByID
+		if f.Import != nil && f.Import.Rooms != nil {
+			rooms = f.Import.Rooms
+		}
+		if k.Rooms, err = rooms(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
 		}
 		if err = s.AddBlackouts(ctx, k.Rooms, s.Now()); err != nil {

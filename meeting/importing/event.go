@@ -162,7 +162,7 @@ func (r *run) booking(t *task, origin meeting.Origin) (*eventBooking, error) {
 	f := FieldsOf(head)
 	f.RoomIDs, f.Reminders = &rooms, &[]meeting.Reminder{}
 	f.Import = &meeting.Import{
-		Organizer: organizer, Origin: origin, Responses: Responses(head), People: r.users, OtherRoom: r.options.OnConflict == meeting.OtherRoom,
+		Organizer: organizer, Origin: origin, Responses: Responses(head), People: r.users, Rooms: r.lookUpRooms(), OtherRoom: r.options.OnConflict == meeting.OtherRoom,
 	}
 	if replaced {
 		*f.Description = strings.TrimSpace(*f.Description + "\n\nOrganizer: " + contact(head.Organizer))

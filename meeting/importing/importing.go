@@ -155,7 +155,7 @@ func (s *Service) Import(ctx context.Context, by meeting.Actor, sources []Source
 		return nil, meeting.ErrForbidden
 	}
 	by.Quiet = true
-	r := &run{Service: s, by: by, options: o, at: s.now(), planned: map[int64][]clock.Slot{}}
+	r := &run{Service: s, by: by, options: o, at: s.now(), planned: map[int64][]clock.Slot{}, latest: map[int64]*meeting.Room{}}
 	if err := r.prepare(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -185,6 +185,7 @@ type run struct {
 	known     map[objectKey]*Known
 
 	mu      sync.Mutex
+	latest  map[int64]*meeting.Room // as last looked up
 	done    int
 	planned map[int64][]clock.Slot // of a dry run, by room
 }

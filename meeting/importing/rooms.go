@@ -141,3 +141,33 @@ func (r *run) takePlanned(rooms []int64, slots []clock.Slot) (conflicts []meetin
 	}
 	return conflicts
 }
+
+// lookUpRooms returns what looks up the rooms of one event. Most events are in rooms that the one before had. So only
+// the second look-up of an event reads them again: the booking noticed that they have changed.
+func (r *run) lookUpRooms() func(context.Context, []int64) ([]*meeting.Room, error) {
+	again := false
+	return func(ctx context.Context, ids []int64) ([]*meeting.Room, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if again || slices.ContainsFunc(ids, func(id int64) bool { return r.latest[id] == nil }) {
+			found, err := r.meetings.RoomsByID(ctx, ids)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				delete(r.latest, id)
+			}
+			for _, room := range found {
+				r.latest[room.ID] = room
+			}
+		}
+		again = true
+		var rooms []*meeting.Room
+		for _, id := range ids {
+			if room := r.latest[id]; room != nil {
+				rooms = append(rooms, room.Clone())
+			}
+		}
+		return rooms, nil
+	}
+}

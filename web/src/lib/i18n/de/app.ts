@@ -194,6 +194,8 @@ const de: typeof en = {
     taken: 'Das ist bereits vergeben.',
     has_password: 'Diese Person hat bereits ein Passwort.',
     last_admin: 'Mindestens ein Administratorkonto muss bestehen bleiben.',
+    has_role: 'Eine Administratorin oder ein Administrator muss die Adresse ändern.',
+    invited: 'Die Person wurde eingeladen: Die Adresse muss bleiben.',
     too_small: 'Der Wert ist zu klein.',
     too_large: 'Der Wert ist zu groß.',
     wrong_type: 'Prüfen Sie das Format.',

@@ -194,6 +194,8 @@ const zh: typeof en = {
     taken: '已被占用。',
     has_password: '此人已设置密码。',
     last_admin: '必须至少保留一位管理员。',
+    has_role: '地址须由管理员在此处修改。',
+    invited: '此人已收到邀请，地址不能更改。',
     too_small: '数值太小。',
     too_large: '数值太大。',
     wrong_type: '请检查格式。',
