@@ -74,7 +74,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	db := testdb.Open(t, migrations.Postgres) // under the race detector SQLite is slow
+	db := testdb.Open(t, migrations.SQLite)
 	return &bench{
 		t: t, db: db, ledger: gormstore.New(db.Gorm), sender: &fakeSender{},
 		now: time.Date(2027, 2, 10, 9, 45, 0, 0, time.UTC),

@@ -105,7 +105,7 @@ func moveIn(t *testing.T, s *testenv.ServerInstance, wantCode int, args ...strin
 		t.Fatalf("import %v: exit code %d, want %d\n%s%s", args, code, wantCode, out, stderr.Bytes())
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatalf("import %v: %v\n%s", args, err, out)
+		t.Fatalf("import %v: %v\n%s%s", args, err, out, stderr.Bytes())
 	}
 	return r
 }
