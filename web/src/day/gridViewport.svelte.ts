@@ -43,7 +43,7 @@ export class Viewport {
     return Math.max(0.4, (wide / 12 / 60) * this.zoom.factor)
   })
   /** The minutes between two lines of the hours: of several days only as many as there is room for their names. */
-  unit = $derived.by(() => (day.axis.days ? ([1, 2, 3, 4, 6].find((hours) => hours * 60 * this.scale >= 52) ?? 6) * 60 : 60))
+  unit = $derived.by(() => (day.axis.days ? ([1, 2, 3, 4, 6, 8].find((hours) => hours * 60 * this.scale >= 52) ?? 12) * 60 : 60))
   rows = $derived.by(() => {
     const lowest = leastRow(day.axis.days !== undefined)
     return new Rows(day.rooms.map((room) => lowest + (lanesOf(room, day.of(room), day.axis) - 1) * 46))
