@@ -39,6 +39,12 @@ func TestPagePhone(t *testing.T) {
 	// What a finger presses is large enough.
 	b.touch(390, 844)
 	b.await("matchMedia('(pointer: coarse)').matches")
+	for _, width := range []int64{320, 360, 390} {
+		b.touch(width, 844)
+		if end := eval[float64](b, "document.querySelector('.avatar').getBoundingClientRect().right"); end > float64(width) {
+			t.Errorf("the header of a phone of %d px is %v px wide", width, end)
+		}
+	}
 	if small := eval[[]string](b, `[...document.querySelectorAll('.shell :is(button, summary, select, input:not([type=date]), .views a, header a)')]
 		.filter((e) => e.checkVisibility() && !e.matches('.skip') && Math.min(e.offsetWidth, e.offsetHeight) < 44).map((e) => e.outerHTML.slice(0, 80))`); len(small) > 0 {
 		t.Errorf("too small for a finger: %q", small)

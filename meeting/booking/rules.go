@@ -100,6 +100,9 @@ func (s *Service) addBlackouts(ctx context.Context, rooms []*meeting.Room, span 
 		of[at] = append(of[at], b)
 	}
 	for _, r := range rooms {
+		if r.Closures == 0 {
+			continue // all of its blackouts, none, are listed
+		}
 		r.Blackouts = append(r.Blackouts, of[place{roomID: r.ID}]...)
 		if r.SiteID != 0 {
 			r.Blackouts = append(r.Blackouts, of[place{siteID: r.SiteID}]...)
