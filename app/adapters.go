@@ -206,7 +206,7 @@ func (b eventBodies) Bodies(ctx context.Context, events []int64) (map[int64][]by
 	}
 	bodies := make(map[int64][]byte, len(updates))
 	for id, u := range updates {
-		bodies[id] = meetinghttp.EventBody(u, meeting.Actor{}, time.Now())
+		bodies[id] = meetinghttp.EventBody(u, meeting.Actor{Everywhere: true}, time.Now())
 	}
 	return bodies, nil
 }

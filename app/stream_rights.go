@@ -31,8 +31,8 @@ const (
 )
 
 // rights closes event streams whose caller has lost the rights it had when the stream began. The
-// caller may have signed out, been disabled, or have an expired token, another role or another
-// deputyship. The client reconnects and misses nothing if it may still listen.
+// caller may have signed out, been disabled, or have an expired token, another role, other groups or
+// another deputyship. The client reconnects and misses nothing if it may still listen.
 type rights struct {
 	log        *slog.Logger
 	tellOthers func()                                      // other processes
@@ -216,6 +216,7 @@ type reads struct {
 	role            account.Role
 	scopes          []account.Scope
 	withRepresented any
+	groups          []int64
 }
 
 func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
@@ -226,6 +227,6 @@ func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, u
 	if err != nil {
 		return reads{}, time.Time{}, err
 	}
-	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
-	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs}, by.RepresentsUntil, err
+	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role), Groups: &p.Groups})
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs, p.Groups}, by.RepresentsUntil, err
 }

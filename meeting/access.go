@@ -8,8 +8,10 @@ import (
 )
 
 // Access lists the groups with rights in a room. Admins may do everything, and approvers of a room may
-// book it.
+// see and book it. Who may not see a room may not book it either.
 type Access struct {
+	See             []int64 // groups that may see the room, together with all groups of the other lists; empty: everyone may
+	Details         []int64 // groups that may see what its meetings are about; empty: everyone who sees the room
 	Book            []int64 // groups that may book; empty: everyone may
 	WithoutApproval []int64 // groups whose bookings are confirmed at once; empty: those of approvers only
 	Override        []int64 // groups that may override policies with a reason; empty: admins only
@@ -23,12 +25,12 @@ const maxGroups = 100
 
 // Clone returns a copy whose empty lists are nil.
 func (a Access) Clone() Access {
-	return Access{Book: slices.Concat(a.Book), WithoutApproval: slices.Concat(a.WithoutApproval), Override: slices.Concat(a.Override)}
+	return Access{See: slices.Concat(a.See), Details: slices.Concat(a.Details), Book: slices.Concat(a.Book), WithoutApproval: slices.Concat(a.WithoutApproval), Override: slices.Concat(a.Override)}
 }
 
 // Groups returns all groups that the lists name, each once.
 func (a Access) Groups() []int64 {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Book, a.WithoutApproval, a.Override))))
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.See, a.Details, a.Book, a.WithoutApproval, a.Override))))
 }
 
 // Check returns the faults of requested access. Unknown groups are found only when it is saved.
@@ -36,7 +38,7 @@ func (a Access) Check(found *fault.List) {
 	for _, list := range []struct {
 		location string
 		groups   []int64
-	}{{"access.book", a.Book}, {"access.book_without_approval", a.WithoutApproval}, {"access.override", a.Override}} {
+	}{{"access.see", a.See}, {"access.details", a.Details}, {"access.book", a.Book}, {"access.book_without_approval", a.WithoutApproval}, {"access.override", a.Override}} {
 		if len(list.groups) > maxGroups {
 			found.Add(list.location, "too_many", "must have at most %d groups", maxGroups)
 			continue
@@ -56,9 +58,75 @@ func (a Actor) inAny(groups []int64) bool {
 	return a.Groups != nil && slices.ContainsFunc(groups, func(id int64) bool { return slices.Contains(*a.Groups, id) })
 }
 
+// A Limit says who sees a room, and what its meetings are about. A room that hides nothing has none.
+type Limit struct {
+	RoomID  int64
+	Viewers []int64 // groups that may see the room; empty: everyone may
+	Readers []int64 // groups that may see what meetings are about; empty: everyone who sees the room
+}
+
+// Limit returns the limit of a room with this access. If the room hides nothing, ok is false.
+func (a Access) Limit(roomID int64) (l Limit, ok bool) {
+	l = Limit{RoomID: roomID, Readers: slices.Compact(slices.Sorted(slices.Values(a.Details)))}
+	if len(a.See) > 0 {
+		l.Viewers = a.Groups()
+	}
+	return l, len(l.Viewers)+len(l.Readers) > 0
+}
+
+// LimitsOf returns the limits of rooms.
+func LimitsOf(rooms []*Room) (limits []Limit) {
+	for _, r := range rooms {
+		if l, ok := r.Access.Limit(r.ID); ok {
+			limits = append(limits, l)
+		}
+	}
+	return limits
+}
+
+// sees reports whether the limit lets the actor see its room.
+func (a Actor) sees(l Limit) bool {
+	return a.both(func(a Actor) bool {
+		return len(l.Viewers) == 0 || a.IsAdmin() || a.Everywhere || a.AtRoom == l.RoomID || a.inAny(l.Viewers)
+	})
+}
+
+// reads reports whether the limit lets the actor see what meetings of its room are about.
+func (a Actor) reads(l Limit) bool {
+	return a.sees(l) && a.both(func(a Actor) bool {
+		return len(l.Readers) == 0 || a.IsAdmin() && !a.Blind || a.Everywhere || !a.Blind && a.inAny(l.Readers)
+	})
+}
+
+// MaySeeRoom reports whether the actor may know that the room exists.
+func (a Actor) MaySeeRoom(r *Room) bool {
+	l, limited := r.Access.Limit(r.ID)
+	return !limited || a.sees(l) || a.approves(r)
+}
+
+// VisibleRooms returns the rooms that the actor may see.
+func (a Actor) VisibleRooms(rooms []*Room) []*Room {
+	return slices.DeleteFunc(slices.Clone(rooms), func(r *Room) bool { return !a.MaySeeRoom(r) })
+}
+
+// maySeeRoomOf reports whether the actor may see one of the rooms that a meeting has, or is requested to
+// have. rooms may contain more than these.
+func (a Actor) maySeeRoomOf(m *Meeting, id int64, rooms []*Room) bool {
+	limited := func(l Limit) bool { return l.RoomID == id && !a.sees(l) }
+	return !slices.ContainsFunc(m.Limits, limited) ||
+		slices.ContainsFunc(rooms, func(r *Room) bool { return r.ID == id && a.approves(r) })
+}
+
+// MayKnow reports whether the actor may know that the meeting takes place: they see one of its rooms, or
+// take part. rooms may contain more than the meeting's.
+func (a Actor) MayKnow(m *Meeting, rooms []*Room) bool {
+	return len(m.RoomIDs) == 0 || slices.ContainsFunc(m.RoomIDs, func(id int64) bool { return a.maySeeRoomOf(m, id, rooms) }) ||
+		!a.Blind && a.takesPart(m, rooms)
+}
+
 // MayBook reports whether the access of the room lets the actor book it.
 func (a Actor) MayBook(r *Room) bool {
-	return a.both(func(a Actor) bool {
+	return a.MaySeeRoom(r) && a.both(func(a Actor) bool {
 		return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
 	})
 }

@@ -39,6 +39,14 @@ type Actor struct {
 	// meetings.
 	Blind bool
 
+	// AtRoom is the room whose door display or calendar an anonymous reader sees; 0: none. Such a reader
+	// sees the room, whoever else may.
+	AtRoom int64
+
+	// Everywhere is set for readers who see all rooms and what is in them, except private meetings, such
+	// as the webhooks of admins.
+	Everywhere bool
+
 	// Calendar actors act through the calendar program of a meeting's organizer. They may change what is
 	// read-only for others here, and their changes cannot be undone.
 	Calendar bool
@@ -89,15 +97,20 @@ func (a Actor) MayManageRooms() bool { return a.IsAdmin() }
 func (a Actor) MayEdit(m *Meeting) bool { return a.IsAdmin() || a.organizes(m) }
 
 // MaySee reports whether the actor sees title and people of the meeting. Everyone may, unless the
-// meeting is private; then its participants, the approvers of its rooms and admins. rooms may
-// contain more than the meeting's.
+// meeting is private, or one of its rooms shows details to certain groups only. Then its participants, the
+// approvers of its rooms and admins may. If it has several rooms, the actor must see the details of each.
+// rooms may contain more than the meeting's.
 func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
-	if m.Visibility != Private {
+	hides := func(l Limit) bool { return slices.Contains(m.RoomIDs, l.RoomID) && !a.reads(l) }
+	if m.Visibility != Private && !slices.ContainsFunc(m.Limits, hides) {
 		return true
 	}
-	if a.Blind {
-		return false
-	}
+	return !a.Blind && a.takesPart(m, rooms)
+}
+
+// takesPart reports whether the actor sees everything of the meeting: its participants, the approvers of
+// its rooms and admins.
+func (a Actor) takesPart(m *Meeting, rooms []*Room) bool {
 	return a.MayEdit(m) || a.Attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
 		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.RequestedRooms(), r.ID)) && a.approves(r)
 	})
@@ -135,15 +148,16 @@ func (a Actor) Is(p Attendee) bool {
 		a.Phone != "" && p.Email == "" && a.Phone == p.Phone
 }
 
-// Busy is the title of a private meeting for those who may not see it.
+// Busy is the title of a meeting for those who may not see what it is about.
 const Busy = "Busy"
 
-// View returns a copy of the meeting without what the actor may not see: all content of a private
-// meeting, its people and its series, and other people's phone numbers and comments. rooms may
-// contain more than the meeting's.
+// View returns a copy of the meeting without what the actor may not see: all content of a meeting that
+// they may not see, its people and its series, the rooms that they may not see, and other people's phone
+// numbers and comments. rooms may contain more than the meeting's.
 func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
 	if !by.MaySee(m, rooms) {
+		seen.hideRooms(func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) })
 		seen.Title, seen.Description = Busy, ""
 		seen.Organizer, seen.TypeID, seen.Custom = Person{}, 0, nil
 		seen.Attendees, seen.Reminders = nil, nil
@@ -151,6 +165,10 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		seen.SeriesID, seen.SeriesFirst, seen.OriginalStart, seen.OriginalWall = 0, 0, time.Time{}, time.Time{}
 		seen.Approval.Agreed, seen.Approval.Decision, seen.Request, seen.Origin = nil, nil, nil, nil
 		return &seen
+	}
+	if m.Request != nil && (by.Blind || !by.takesPart(m, rooms)) &&
+		slices.ContainsFunc(m.RequestedRooms(), func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) }) {
+		seen.Request = nil
 	}
 	organizes := !by.Blind && by.MayEdit(m)
 	if !organizes {
@@ -167,6 +185,25 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		}
 	}
 	return &seen
+}
+
+// hideRooms removes rooms from a copy of a meeting.
+func (m *Meeting) hideRooms(hidden func(roomID int64) bool) {
+	if !slices.ContainsFunc(m.RoomIDs, hidden) {
+		return
+	}
+	ids, names := m.RoomIDs, m.RoomNames
+	m.RoomIDs, m.RoomNames = nil, nil
+	for i, id := range ids {
+		if hidden(id) {
+			continue
+		}
+		m.RoomIDs = append(m.RoomIDs, id)
+		if i < len(names) { // brief meetings have none
+			m.RoomNames = append(m.RoomNames, names[i])
+		}
+	}
+	m.Occupied = slices.DeleteFunc(slices.Clone(m.Occupied), func(o Occupancy) bool { return hidden(o.RoomID) })
 }
 
 // Represented is an absent user for whom another user decided.

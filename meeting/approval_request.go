@@ -199,6 +199,7 @@ func (m *Meeting) apply(c *PendingChange, rooms []*Room, reason string, by Actor
 	before := *m
 	m.Slot, m.Timezone = c.Slot, c.Timezone
 	m.RoomIDs, m.RoomNames = RoomIDs(rooms), RoomNames(rooms)
+	m.Limits = append(slices.Clip(m.Limits), LimitsOf(rooms)...)
 	m.NoteClocks(&before)
 	m.requestResponses(before.Slot, by, at)
 	m.CheckIn = checkInWindow(m.Slot, rooms)

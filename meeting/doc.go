@@ -39,9 +39,11 @@
 //
 // # Permissions
 //
-//	see a meeting                all users; a private one is "Busy", without names, to all but
-//	                             its participants, the approvers of its rooms and admins
-//	book                         all users
+//	see a room                   all users, or groups; its approvers and admins; see [Access]
+//	see a meeting                whoever sees one of its rooms; a private one, or one in a room that
+//	                             shows details to certain groups, is "Busy", without names, to all
+//	                             but its participants, the approvers of its rooms and admins
+//	book                         whoever sees the room, or groups
 //	book for somebody else       admins, and approvers of all its rooms; see [Actor.MayBookFor]
 //	change, cancel               its organizer and admins
 //	approve                      an approver of all its rooms that need approval, level by

@@ -29,6 +29,7 @@ const OtherFault FaultCategory = "other"
 // FaultReportQuery filters reports; a zero field does not filter.
 type FaultReportQuery struct {
 	RoomID int64
+	Viewer *Actor // only reports on rooms that they may see
 	Open   bool
 	Done   bool
 }

@@ -3,6 +3,7 @@ package meeting
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,49 @@ func (e Entry) Veiled() Entry {
 		e.Actor, e.Reason = Actor{Kind: ActorUser}, ""
 	}
 	return e
+}
+
+// RoomIDs returns the rooms that the entry names, as far as IDs do.
+func (e Entry) RoomIDs() []int64 {
+	c, move := e.Changes["room_ids"], e.Changes["pending_change"]
+	return slices.Concat(roomsIn(c.From), roomsIn(c.To), roomsOfMove(move.From), roomsOfMove(move.To))
+}
+
+// WithoutRooms returns the entry for users who may not know of some rooms.
+func (e Entry) WithoutRooms(hidden []int64) Entry {
+	if !slices.ContainsFunc(e.RoomIDs(), func(id int64) bool { return slices.Contains(hidden, id) }) {
+		return e
+	}
+	e.Changes = maps.Clone(e.Changes)
+	if c, ok := e.Changes["room_ids"]; ok {
+		others := func(v any) []int64 {
+			return slices.DeleteFunc(append([]int64{}, roomsIn(v)...), func(id int64) bool { return slices.Contains(hidden, id) })
+		}
+		e.Changes["room_ids"] = Change{From: others(c.From), To: others(c.To)}
+	}
+	delete(e.Changes, "pending_change")
+	return e
+}
+
+// roomsOfMove returns the rooms of a requested move, as [PendingChange.summary] describes it.
+func roomsOfMove(v any) []int64 {
+	move, _ := v.(map[string]any)
+	return roomsIn(move["room_ids"])
+}
+
+// roomsIn returns IDs, which are floats if they were read from a database.
+func roomsIn(v any) (ids []int64) {
+	switch v := v.(type) {
+	case []int64:
+		return v
+	case []any:
+		for _, id := range v {
+			if n, ok := id.(float64); ok {
+				ids = append(ids, int64(n))
+			}
+		}
+	}
+	return ids
 }
 
 // Reasons in history for changes by the installation.

@@ -308,6 +308,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.Title, m.Description = t.Title, t.Description
 	m.Slot, m.Timezone = t.Slot, t.Timezone
 	m.RoomIDs, m.RoomNames = RoomIDs(t.Rooms), RoomNames(t.Rooms)
+	m.Limits = append(slices.Clip(m.Limits), LimitsOf(t.Rooms)...)
 	m.Attendees = t.Attendees
 	m.Reminders, m.DefaultReminders = t.Reminders, t.DefaultReminders
 	m.Visibility = t.Visibility

@@ -47,6 +47,7 @@ type Meeting struct {
 	Organizer        Person     // UserID is set
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs, including deleted rooms; read by the store, never written
+	Limits           []Limit  `json:"-"` // of its rooms and of those of a requested change, perhaps of more; never written
 	Attendees        []Attendee
 	Reminders        []Reminder // empty: none
 	DefaultReminders bool       // Reminders follow the installation's defaults
@@ -218,6 +219,7 @@ type Approval struct {
 func (m *Meeting) Clone() *Meeting {
 	c := *m
 	c.RoomIDs, c.RoomNames, c.Occupied = slices.Clone(m.RoomIDs), slices.Clone(m.RoomNames), slices.Clone(m.Occupied)
+	c.Limits = slices.Clone(m.Limits)
 	c.Attendees, c.Reminders, c.Custom = slices.Clone(m.Attendees), slices.Clone(m.Reminders), slices.Clone(m.Custom)
 	c.Approval.Agreed = slices.Clone(m.Approval.Agreed)
 	c.Request = m.Request.clone()

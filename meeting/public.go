@@ -15,6 +15,18 @@ const (
 	PublicTitles PublicShow = "titles" // times, and titles of meetings that are not private
 )
 
+// Within returns what the public calendar shows of a room if it shows s of the room's site: nothing of one that not
+// everyone may see, and no titles of one that not everyone may see the details of. Admins can still choose it.
+func (s PublicShow) Within(r *Room) PublicShow {
+	switch {
+	case len(r.Access.See) > 0:
+		return PublicOff
+	case len(r.Access.Details) > 0 && s == PublicTitles:
+		return PublicBusy
+	}
+	return s
+}
+
 // PublicShows lists all, from the least to the most.
 var PublicShows = []PublicShow{PublicOff, PublicBusy, PublicTitles}
 
@@ -30,6 +42,7 @@ type PublicRoom struct {
 	Name, Site string
 	Zone       string // IANA
 	Show       PublicShow
+	Chosen     bool // by itself, not with its site
 }
 
 // PublicMeeting is a time at which a room of the public calendar is taken.

@@ -22,6 +22,7 @@ type RoomQuery struct {
 	Persons         int      // required places; rooms of unknown capacity match
 	Text            string   // in name or floor, case-insensitive
 	IncludeInactive bool
+	Viewer          *Actor // only rooms that they may see
 }
 
 // MeetingQuery filters meetings; a zero field does not filter.
@@ -42,7 +43,8 @@ type MeetingQuery struct {
 	TypeID        int64
 	Text          string    // in the title, the description or custom fields that Viewer may see, ignoring case and accents
 	Awaiting      bool      // pending requests that Viewer can approve now
-	Viewer        *Actor    // filters must not reveal private meetings to them: see Reveals
+	Viewer        *Actor    // only meetings of which they may know; filters must not reveal private ones to them: see Reveals
+	InVisible     bool      // the caller knows that Viewer may see RoomIDs
 	Now           time.Time // for effective statuses
 	Brief         bool      // only what a calendar shows, see below
 }
@@ -104,6 +106,7 @@ type BlackoutQuery struct {
 	From, To time.Time // overlapping [From, To)
 	RoomID   int64     // that close the room: its own and its site's
 	SiteID   int64     // of the site and of its rooms
+	Viewer   *Actor    // only blackouts of sites, and of rooms that they may see
 }
 
 // SeriesQuery filters series; a zero field does not filter.

@@ -28,6 +28,7 @@ type Series struct {
 	ExDates, RDates  []recurrence.WallTime
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs; read by the store, never written
+	Limits           []Limit  `json:"-"` // of its rooms; never written
 	Attendees        []Attendee
 	Reminders        []Reminder // ignored if DefaultReminders
 	DefaultReminders bool
@@ -84,7 +85,7 @@ func (s *Series) Terms(d recurrence.Date, rooms []*Room, kind *Type, defaults []
 // ApplyTerms sets the series' content from terms.
 func (s *Series) ApplyTerms(t Terms, at time.Time) {
 	s.Title, s.Description, s.Timezone = t.Title, t.Description, t.Timezone
-	s.RoomIDs, s.RoomNames = RoomIDs(t.Rooms), RoomNames(t.Rooms)
+	s.RoomIDs, s.RoomNames, s.Limits = RoomIDs(t.Rooms), RoomNames(t.Rooms), LimitsOf(t.Rooms)
 	s.Attendees, s.Visibility = t.Attendees, t.Visibility
 	s.Organizer, s.TypeID = t.OrganizerOf(s.Sample()), t.Type.id()
 	s.Custom = t.Custom
@@ -96,7 +97,7 @@ func (s *Series) ApplyTerms(t Terms, at time.Time) {
 func (s *Series) Sample() *Meeting {
 	return &Meeting{
 		Title: s.Title, Description: s.Description, Slot: s.Recurrence().Date(s.Start).Slot, Timezone: s.Timezone,
-		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Attendees: s.Attendees,
+		Organizer: s.Organizer, RoomIDs: s.RoomIDs, RoomNames: s.RoomNames, Limits: s.Limits, Attendees: s.Attendees,
 		Reminders: s.Reminders, DefaultReminders: s.DefaultReminders, Visibility: s.Visibility, TypeID: s.TypeID, Custom: s.Custom,
 		SeriesID: s.ID, Foreign: s.Foreign, ReplyDomain: s.ReplyDomain, bookedBy: s.BookedBy,
 	}
@@ -107,6 +108,7 @@ func (s *Series) View(by Actor, rooms []*Room) *Series {
 	m := s.Sample().View(by, rooms)
 	seen := *s
 	seen.Organizer, seen.TypeID, seen.Custom = m.Organizer, m.TypeID, m.Custom
+	seen.RoomIDs, seen.RoomNames = m.RoomIDs, m.RoomNames
 	seen.Title, seen.Description, seen.Attendees, seen.Reminders = m.Title, m.Description, m.Attendees, m.Reminders
 	return &seen
 }
@@ -115,7 +117,7 @@ func (s *Series) View(by Actor, rooms []*Room) *Series {
 func (s *Series) Clone() *Series {
 	c := *s
 	c.ExDates, c.RDates = slices.Clone(s.ExDates), slices.Clone(s.RDates)
-	c.RoomIDs, c.RoomNames = slices.Clone(s.RoomIDs), slices.Clone(s.RoomNames)
+	c.RoomIDs, c.RoomNames, c.Limits = slices.Clone(s.RoomIDs), slices.Clone(s.RoomNames), slices.Clone(s.Limits)
 	c.Attendees, c.Reminders = slices.Clone(s.Attendees), slices.Clone(s.Reminders)
 	c.Notices = nil
 	return &c

@@ -155,15 +155,13 @@ func (s *Service) WithDeputies(ctx context.Context, by meeting.Actor) (meeting.A
 	return s.withRepresented(ctx, by)
 }
 
-// RoomsForView returns the rooms needed to check who may see the meetings: those of private
-// meetings, for a manager, who may approve for them or represent an approver.
+// RoomsForView returns what is needed to check who may see the meetings: the actor with their groups, and
+// for a manager, who may approve for them or represent an approver, the rooms of private meetings and of
+// those in rooms that not everyone sees.
 func (s *Service) RoomsForView(ctx context.Context, by meeting.Actor, ms ...*meeting.Meeting) (meeting.Actor, []*meeting.Room, error) {
-	if by.Role != meeting.Manager {
-		return by, nil, nil
-	}
 	var want []int64
 	for _, m := range ms {
-		if m.Visibility == meeting.Private {
+		if m.Visibility == meeting.Private || len(m.Limits) > 0 {
 			want = append(append(want, m.RoomIDs...), m.RequestedRooms()...)
 		}
 	}
@@ -171,7 +169,7 @@ func (s *Service) RoomsForView(ctx context.Context, by meeting.Actor, ms ...*mee
 		return by, nil, nil
 	}
 	by, err := s.WithDeputies(ctx, by)
-	if err != nil {
+	if err != nil || by.Role != meeting.Manager {
 		return by, nil, err
 	}
 	slices.Sort(want)

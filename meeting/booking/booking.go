@@ -44,7 +44,7 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.LookUp(ctx, &f, nil)
+	known, err := s.LookUp(ctx, by, &f, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +92,30 @@ func (s *Service) NewMeeting(t meeting.Terms, plan meeting.ApprovalPlan, by meet
 	return m
 }
 
+// Known returns a meeting. It returns [meeting.ErrNotFound] also if the actor may not know of it.
+func (s *Service) Known(ctx context.Context, by meeting.Actor, id meeting.ID) (*meeting.Meeting, error) {
+	m, err := s.store.Meeting(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return m, s.MayKnow(ctx, by, m)
+}
+
+// MayKnow returns [meeting.ErrNotFound] if the actor may not know of the meeting.
+func (s *Service) MayKnow(ctx context.Context, by meeting.Actor, m *meeting.Meeting) error {
+	if by.Kind != meeting.ActorUser || len(m.Limits) == 0 {
+		return nil
+	}
+	by, rooms, err := s.RoomsForView(ctx, by, m)
+	if err == nil && !by.MayKnow(m, rooms) {
+		err = fmt.Errorf("meeting %d: %w", m.ID, meeting.ErrNotFound)
+	}
+	return err
+}
+
 // Meeting finds a meeting.
 func (s *Service) Meeting(ctx context.Context, by meeting.Actor, id meeting.ID) (*meeting.Meeting, error) {
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.Known(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +134,8 @@ func (s *Service) Meeting(ctx context.Context, by meeting.Actor, id meeting.ID) 
 func (s *Service) Meetings(ctx context.Context, by meeting.Actor, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error) {
 	if q.Awaiting {
 		by, err = s.withRepresented(ctx, by) // admins can be deputies too
-	} else if q.Reveals() {
+	}
+	if err == nil {
 		by, err = s.WithDeputies(ctx, by)
 	}
 	if err != nil {
@@ -222,10 +244,10 @@ func (s *Service) Cancel(ctx context.Context, by meeting.Actor, id meeting.ID, i
 }
 
 // History returns the entries of a meeting, oldest first, to users who may see it. Entries from a
-// time when the meeting was private are reduced for users who could not see it then: they get what
-// strangers could see.
+// time when the meeting was private, or in a room that hides details from the actor, are reduced for users
+// who could not see it then: they get what strangers could see.
 func (s *Service) History(ctx context.Context, by meeting.Actor, id meeting.ID, p meeting.Page) (entries []meeting.Entry, next string, err error) {
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.Known(ctx, by, id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -249,18 +271,32 @@ func (s *Service) History(ctx context.Context, by meeting.Actor, id meeting.ID, 
 	if by.MaySee(&private, rooms) {
 		return entries, next, nil
 	}
-	opened, err := s.store.OpenedBy(ctx, id)
+	opened, err := s.store.OpenedBy(ctx, by, id)
+	if err != nil {
+		return nil, "", err
+	}
+	var placed []int64
 	for i, e := range entries {
 		if e.ID <= opened {
 			entries[i] = e.Veiled()
 		}
+		placed = append(placed, entries[i].RoomIDs()...)
 	}
-	return entries, next, err
+	slices.Sort(placed)
+	all, err := s.RoomsByID(ctx, slices.Compact(placed))
+	if err != nil {
+		return nil, "", err
+	}
+	hidden := meeting.RoomIDs(slices.DeleteFunc(all, by.MaySeeRoom))
+	for i, e := range entries {
+		entries[i] = e.WithoutRooms(hidden)
+	}
+	return entries, next, nil
 }
 
 // AuthorizeNotices returns [meeting.ErrForbidden] unless the actor may see the notifications of a meeting.
 func (s *Service) AuthorizeNotices(ctx context.Context, by meeting.Actor, id meeting.ID) (phone func(userID int64) bool, err error) {
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.Known(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
@@ -325,6 +361,9 @@ func (s *Service) ChangeWith(ctx context.Context, by meeting.Actor, id meeting.I
 
 func (s *Service) tryChange(ctx context.Context, by meeting.Actor, id meeting.ID, look Prepare, newRooms bool, fn func(*meeting.Meeting, Preparation) error) (*meeting.Meeting, error) {
 	seen, read, err := s.Settled(ctx, id)
+	if err == nil {
+		err = s.MayKnow(ctx, by, seen)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +402,7 @@ func (s *Service) preparing(by meeting.Actor, f *Fields) Prepare {
 			c.Rooms, err = s.RoomsByID(ctx, m.RoomIDs)
 			return c, err
 		}
-		if c.Known, err = s.LookUp(ctx, f, m); err != nil {
+		if c.Known, err = s.LookUp(ctx, by, f, m); err != nil {
 			return c, err
 		}
 		if f.RoomIDs == nil && f.Start == nil && f.End == nil { // no other field needs another approval
@@ -382,8 +421,9 @@ func (s *Service) preparing(by meeting.Actor, f *Fields) Prepare {
 	}
 }
 
-// LookUp finds the rooms and users that the fields name.
-func (s *Service) LookUp(ctx context.Context, f *Fields, base *meeting.Meeting) (Known, error) {
+// LookUp finds the rooms and users that the fields name. Rooms that the actor may not see are unknown, except
+// those of base.
+func (s *Service) LookUp(ctx context.Context, by meeting.Actor, f *Fields, base *meeting.Meeting) (Known, error) {
 	conf := s.Settings()
 	k := Known{Timezone: conf.Timezone, Reminders: conf.Reminders}
 	var err error
@@ -395,6 +435,12 @@ func (s *Service) LookUp(ctx context.Context, f *Fields, base *meeting.Meeting) 
 		if k.Rooms, err = rooms(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
 		}
+		if by, err = s.WithDeputies(ctx, by); err != nil {
+			return k, err
+		}
+		k.Rooms = slices.DeleteFunc(k.Rooms, func(r *meeting.Room) bool {
+			return !by.MaySeeRoom(r) && (base == nil || !slices.Contains(base.RoomIDs, r.ID) && !slices.Contains(base.RequestedRooms(), r.ID))
+		})
 		if err = s.AddBlackouts(ctx, k.Rooms, s.Now()); err != nil {
 			return k, err
 		}
@@ -447,25 +493,28 @@ func invitedBefore(m *meeting.Meeting) map[string]meeting.Person {
 // show returns the meeting as the actor may see it now.
 func (s *Service) show(ctx context.Context, by meeting.Actor, m *meeting.Meeting) (*meeting.Meeting, error) {
 	at := s.Now()
-	ms, err := s.Views(ctx, by, []*meeting.Meeting{m}, at)
-	if err == nil && by.Kind == meeting.ActorUser {
-		err = s.nameAwaited(ctx, ms, at)
-	}
+	by, rooms, err := s.RoomsForView(ctx, by, m)
 	if err != nil {
 		return nil, err
 	}
-	return ms[0], nil
+	m = m.At(at).View(by, rooms)
+	if by.Kind == meeting.ActorUser {
+		err = s.nameAwaited(ctx, []*meeting.Meeting{m}, at)
+	}
+	return m, err
 }
 
-// Views returns meetings at an instant as the actor may see them.
+// Views returns meetings at an instant as the actor may see them, without those of which they may not know.
 func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error) {
 	by, rooms, err := s.RoomsForView(ctx, by, ms...)
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]*meeting.Meeting, len(ms))
-	for i, m := range ms {
-		shown[i] = m.At(at).View(by, rooms)
+	shown := make([]*meeting.Meeting, 0, len(ms))
+	for _, m := range ms {
+		if by.MayKnow(m, rooms) {
+			shown = append(shown, m.At(at).View(by, rooms))
+		}
 	}
 	return shown, nil
 }

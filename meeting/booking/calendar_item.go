@@ -21,7 +21,7 @@ type CalendarItem struct {
 // [meeting.ErrForbidden] if the actor may not see the meeting, and with a [*meeting.StateError] if it will not take
 // place.
 func (s *Service) CalendarItem(ctx context.Context, by meeting.Actor, id meeting.ID) (*CalendarItem, error) {
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.Known(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}

@@ -195,6 +195,15 @@ func (s *fakeStore) DeleteRoom(_ context.Context, id int64, _ time.Time, fn func
 	return nil
 }
 
+func (s *fakeStore) HiddenRooms(_ context.Context, by meeting.Actor) (ids []int64, err error) {
+	for _, r := range s.rooms {
+		if !by.MaySeeRoom(r) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, nil
+}
+
 func (s *fakeStore) ListRooms(ctx context.Context, _ meeting.RoomQuery, _ meeting.Page) ([]*meeting.Room, string, error) {
 	var ids []int64
 	for id := range s.rooms {
@@ -338,7 +347,7 @@ func (s *fakeStore) record(m *meeting.Meeting) {
 	}
 }
 
-func (s *fakeStore) OpenedBy(_ context.Context, id meeting.ID) (entry int64, err error) {
+func (s *fakeStore) OpenedBy(_ context.Context, _ meeting.Actor, id meeting.ID) (entry int64, err error) {
 	for _, e := range s.history[id] {
 		if e.Changes["visibility"].From == meeting.Private {
 			entry = e.ID

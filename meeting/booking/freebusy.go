@@ -24,7 +24,7 @@ const maxFreeBusy = 366 * 24 * time.Hour
 // FreeBusy returns when a room is taken in a span of at most 366 days, in order. A zero start is
 // now, and a zero end is a week after the start.
 func (s *Service) FreeBusy(ctx context.Context, by meeting.Actor, roomID int64, span clock.Slot) ([]Busytime, error) {
-	room, err := s.Room(ctx, roomID)
+	room, err := s.VisibleRoom(ctx, by, roomID)
 	if err != nil {
 		return nil, err
 	}

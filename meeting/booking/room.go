@@ -30,8 +30,31 @@ func (s *Service) Room(ctx context.Context, id int64) (*meeting.Room, error) {
 	return rooms[0], s.addBlackouts(ctx, rooms, s.ahead())
 }
 
+// VisibleRoom returns a room as [Service.Room] does. It returns [meeting.ErrNotFound] also if the actor may not
+// see it.
+func (s *Service) VisibleRoom(ctx context.Context, by meeting.Actor, id int64) (*meeting.Room, error) {
+	room, err := s.Room(ctx, id)
+	if err == nil {
+		by, err = s.WithDeputies(ctx, by)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !by.MaySeeRoom(room):
+		return nil, meeting.ErrNotFound
+	}
+	return room, nil
+}
+
 // Rooms lists rooms with their blackouts of now and the next 90 days.
 func (s *Service) Rooms(ctx context.Context, q meeting.RoomQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {
+	if q.Viewer != nil {
+		by, err := s.WithDeputies(ctx, *q.Viewer)
+		if err != nil {
+			return nil, "", err
+		}
+		q.Viewer = &by
+	}
 	rooms, next, err = s.store.ListRooms(ctx, q, p)
 	if err != nil {
 		return nil, "", err

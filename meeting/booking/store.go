@@ -51,8 +51,9 @@ type Store interface {
 	UpdateMeetings(ctx context.Context, ids []meeting.ID, fn func(*meeting.Meeting) (changed bool, err error)) ([]meeting.Notice, error)
 	ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meeting.Page) (ms []*meeting.Meeting, next string, err error)
 	History(ctx context.Context, id meeting.ID, p meeting.Page) (entries []meeting.Entry, next string, err error)
-	// OpenedBy is the ID of the entry by which the meeting was last made public; 0: it never was private.
-	OpenedBy(ctx context.Context, id meeting.ID) (entry int64, err error)
+	// OpenedBy is the ID of the entry by which the meeting was last made public, or left a room that hides details
+	// from the actor; 0: there is none.
+	OpenedBy(ctx context.Context, by meeting.Actor, id meeting.ID) (entry int64, err error)
 
 	// Due pages through the messages of one job that become due, ordered by due time, then key:
 	// pending rows with from < due <= to (zero from: no lower bound) after the cursor, at most

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,10 +37,16 @@ func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifM
 		if err != nil {
 			return nil, err
 		}
-		if err := fault.CheckVersion(ifMatch, m.Version); err != nil {
+		p, err := s.lastChange(ctx, by, m)
+		if err != nil { // who has just given it away may not know of it
+			if unknown := s.MayKnow(ctx, by, m); unknown != nil {
+				return nil, unknown
+			}
+		}
+		if err := cmp.Or(fault.CheckVersion(ifMatch, m.Version), err); err != nil {
 			return nil, err
 		}
-		return s.lastChange(ctx, by, m)
+		return p, nil
 	})
 	if err != nil {
 		return nil, err
@@ -58,6 +65,9 @@ func (s *Service) UndoSeries(ctx context.Context, by meeting.Actor, id int64, if
 		p, err := s.store.LastSeriesChange(ctx, id)
 		switch {
 		case errors.Is(err, meeting.ErrNotFound):
+			if err := s.Refuse(ctx, by, series); errors.Is(err, meeting.ErrNotFound) {
+				return nil, err
+			}
 			return nil, meeting.ErrUndoExpired
 		case err != nil:
 			return nil, err

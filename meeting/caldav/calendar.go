@@ -289,7 +289,7 @@ func (s *Server) entries(ctx context.Context, c Collection, members []Member) (m
 // the same: private meetings are only busy.
 func (s *Server) view(c Collection, m *meeting.Meeting) *meeting.Meeting {
 	if c.RoomID != 0 {
-		return m.View(meeting.Actor{}, nil)
+		return m.View(meeting.Actor{AtRoom: c.RoomID}, nil)
 	}
 	return m.View(c.actor(), nil)
 }

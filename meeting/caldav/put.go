@@ -454,7 +454,7 @@ func (u *upload) fields(e *itip.Event) booking.Fields {
 func (u *upload) dates(rooms []int64) (*itip.Dates, error) {
 	zone := time.UTC
 	if len(rooms) > 0 {
-		room, err := u.room(rooms[0])
+		room, err := u.Meetings.Room(u.ctx(), rooms[0])
 		if err != nil {
 			return nil, err
 		}
@@ -474,6 +474,7 @@ func (u *upload) book() (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
+	found = u.by.VisibleRooms(found)
 	rooms := slices.DeleteFunc(slices.Clone(u.rooms), func(id int64) bool {
 		return !slices.ContainsFunc(found, func(r *meeting.Room) bool { return r.ID == id })
 	})

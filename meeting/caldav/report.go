@@ -313,7 +313,7 @@ func (r *request) search(body *element) error {
 		nodes = append(nodes, &node{place: place{kind: userPrincipal, id: r.by.ID}})
 	}
 	for page := (meeting.Page{Limit: 500}); len(nodes) < 200; {
-		rooms, next, err := r.Meetings.Rooms(r.ctx(), meeting.RoomQuery{}, page)
+		rooms, next, err := r.Meetings.Rooms(r.ctx(), meeting.RoomQuery{Viewer: &r.by}, page)
 		if err != nil {
 			return err
 		}

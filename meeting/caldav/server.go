@@ -170,7 +170,9 @@ func (r *request) authorize() error {
 	return nil
 }
 
-func (r *request) room(id int64) (*meeting.Room, error) { return r.Meetings.Room(r.ctx(), id) }
+func (r *request) room(id int64) (*meeting.Room, error) {
+	return r.Meetings.VisibleRoom(r.ctx(), r.by, id)
+}
 
 func (r *request) collection() Collection {
 	if r.place.room {

@@ -20,7 +20,7 @@ func (s *Service) MayPair(ctx context.Context, by meeting.Actor, roomID int64) (
 	if err != nil {
 		return nil, err
 	}
-	room, err := s.booking.Room(ctx, roomID)
+	room, err := s.booking.VisibleRoom(ctx, by, roomID)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) Door(ctx context.Context, by meeting.Actor, roomID int64) (*Do
 	door := &Door{Room: room, At: at, State: Free, Day: today, Closed: closuresOf(room, today)}
 	for _, m := range ms {
 		rooms := slices.DeleteFunc(slices.Clone(all), func(r *meeting.Room) bool { return !slices.Contains(m.RoomIDs, r.ID) })
-		seen := m.At(at).View(meeting.Actor{}, nil)
+		seen := m.At(at).View(meeting.Actor{AtRoom: roomID}, nil)
 		if seen.Status == meeting.Released || seen.Status == meeting.Rejected || seen.Status == meeting.Cancelled {
 			continue
 		}
@@ -208,7 +208,7 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by meeting.Actor, roomID in
 		Title: &title, RoomIDs: &[]int64{roomID}, Start: new(clock.At(slot.Start)), End: new(clock.At(slot.End)),
 		Timezone: &room.Zone, Reminders: &[]meeting.Reminder{}, Unasked: true,
 	}
-	known, err := s.booking.LookUp(ctx, &f, nil)
+	known, err := s.booking.LookUp(ctx, by, &f, nil)
 	if err != nil {
 		return nil, err
 	}

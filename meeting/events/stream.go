@@ -169,12 +169,15 @@ func (f *Stream) updates(ctx context.Context, events []Event) ([]Update, error) 
 		return nil, err
 	}
 	byID := map[meeting.ID]*meeting.Meeting{}
-	var private []int64
+	var private []int64 // and rooms that a meeting left, which may be hidden from those who see where it is now
 	for _, m := range ms {
 		byID[m.ID] = m
-		if m.Visibility == meeting.Private {
+		if m.Visibility == meeting.Private || len(m.Limits) > 0 {
 			private = append(append(private, m.RoomIDs...), m.RequestedRooms()...)
 		}
+	}
+	for _, e := range events {
+		private = append(append(private, e.Left...), e.Requested...)
 	}
 	var rooms []*meeting.Room
 	if len(private) > 0 {

@@ -60,7 +60,7 @@ func (s *Service) Read(ctx context.Context, by meeting.Actor, roomID int64, titl
 			}
 			seen[m.ID] = true
 			if m.Visibility == meeting.Private && !titles || roomID != 0 {
-				m = m.View(meeting.Actor{}, nil)
+				m = m.View(meeting.Actor{AtRoom: roomID}, nil)
 			}
 			part, size = append(part, m), size+len(m.Title)+len(m.Description)+attendeeBytes*len(m.Attendees)
 		}

@@ -207,7 +207,7 @@ func TestPages_longSpan(t *testing.T) {
 		}
 	}
 	for days, want := range map[int]int{longDays: longSpanPage + 1, longDays + 1: longSpanPage} {
-		found, next, err := m.service().RoomDays(t.Context(), meeting.RoomQuery{}, 0, at, at.AddDate(0, 0, days), page)
+		found, next, err := m.service().RoomDays(t.Context(), ann, meeting.RoomQuery{}, 0, at, at.AddDate(0, 0, days), page)
 		if err != nil || len(found) != want || (next != "") != (want == longSpanPage) {
 			t.Errorf("%d days: %d rooms, next %q, %v; want %d rooms", days, len(found), next, err, want)
 		}

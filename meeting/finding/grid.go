@@ -123,6 +123,10 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 	if err := q.check(); err != nil {
 		return nil, "", err
 	}
+	if by, err = s.meetings.WithDeputies(ctx, by); err != nil {
+		return nil, "", err
+	}
+	q.Rooms.Viewer = &by
 	var rooms []*meeting.Room
 	var ms []*meeting.Meeting
 	at, most := s.clock(), maxGridPage
@@ -142,7 +146,7 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 		}
 		span := q.span(rooms)
 		ms, more, err = s.store.ListMeetings(ctx,
-			meeting.MeetingQuery{From: span.Start, To: span.End, RoomIDs: idsOf(rooms), Statuses: gridStatuses, Viewer: &by, Now: at, Brief: true}, meeting.Page{Limit: most})
+			meeting.MeetingQuery{From: span.Start, To: span.End, RoomIDs: idsOf(rooms), Statuses: gridStatuses, Viewer: &by, InVisible: true, Now: at, Brief: true}, meeting.Page{Limit: most})
 		if err != nil {
 			return nil, "", err
 		}
@@ -160,24 +164,17 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 	}
 	g = q.draw(rooms, ms)
 	g.Until = until
-	if err := s.rate(ctx, by, g.Rooms); err != nil {
-		return nil, "", err
-	}
+	rate(by, g.Rooms)
 	g.Sites, err = s.sitesOf(ctx, g.Rooms)
 	return g, next, err
 }
 
 // rate marks the rooms that the actor may not book, or not without approval.
-func (s *Service) rate(ctx context.Context, by meeting.Actor, rooms []GridRoom) error {
-	if !slices.ContainsFunc(rooms, func(r GridRoom) bool { return len(r.Access.Book) > 0 || r.Approval.Required }) {
-		return nil
-	}
-	by, err := s.meetings.WithDeputies(ctx, by)
+func rate(by meeting.Actor, rooms []GridRoom) {
 	a := searcher{Actor: by}
 	for i := range rooms {
 		rooms[i].Barred, rooms[i].NeedsApproval = !by.MayBook(rooms[i].Room), a.needsApproval(rooms[i].Room)
 	}
-	return err
 }
 
 func (s *Service) gridRooms(ctx context.Context, q GridQuery, p meeting.Page) (rooms []*meeting.Room, next string, err error) {
@@ -185,7 +182,7 @@ func (s *Service) gridRooms(ctx context.Context, q GridQuery, p meeting.Page) (r
 		return s.store.ListRooms(ctx, q.Rooms, p)
 	}
 	rooms, err = s.store.Rooms(ctx, slices.Compact(slices.Sorted(slices.Values(q.RoomIDs))))
-	rooms = slices.DeleteFunc(rooms, func(r *meeting.Room) bool { return !matches(r, &q.Rooms) })
+	rooms = slices.DeleteFunc(rooms, func(r *meeting.Room) bool { return !matches(r, &q.Rooms) || !q.Rooms.Viewer.MaySeeRoom(r) })
 	slices.SortStableFunc(rooms, func(a, b *meeting.Room) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return rooms, "", err
 }

@@ -29,12 +29,20 @@ const (
 )
 
 // MyRooms returns the favorite rooms of the actor, and the rooms of the meetings that the actor
-// organized last, latest first.
+// organized last, latest first. Rooms that the actor may no longer see are left out.
 func (s *Service) MyRooms(ctx context.Context, by meeting.Actor) (MyRooms, error) {
 	favorites, err := s.store.FavoriteRooms(ctx, by.ID)
 	if err != nil {
 		return MyRooms{}, fmt.Errorf("look up favorite rooms: %w", err)
 	}
+	if by, err = s.meetings.WithDeputies(ctx, by); err != nil {
+		return MyRooms{}, err
+	}
+	hidden, err := s.store.HiddenRooms(ctx, by)
+	if err != nil {
+		return MyRooms{}, err
+	}
+	hides := func(id int64) bool { return slices.Contains(hidden, id) }
 	used, err := s.store.UsedRooms(ctx, by.ID, s.clock(), recentMeetings)
 	if err != nil {
 		return MyRooms{}, fmt.Errorf("look up recent rooms: %w", err)
@@ -42,21 +50,17 @@ func (s *Service) MyRooms(ctx context.Context, by meeting.Actor) (MyRooms, error
 	recent := make([]RecentRoom, 0, recentRooms)
 	for _, r := range used {
 		known := slices.ContainsFunc(recent, func(o RecentRoom) bool { return o.RoomID == r.RoomID })
-		if !known && len(recent) < recentRooms {
+		if !known && !hides(r.RoomID) && len(recent) < recentRooms {
 			recent = append(recent, r)
 		}
 	}
-	return MyRooms{Favorites: favorites, Recent: recent}, nil
+	return MyRooms{Favorites: slices.DeleteFunc(favorites, hides), Recent: recent}, nil
 }
 
 // AddFavorite marks a room as a favorite of the actor. Adding it again changes nothing.
 func (s *Service) AddFavorite(ctx context.Context, by meeting.Actor, roomID int64) error {
-	rooms, err := s.store.Rooms(ctx, []int64{roomID})
-	if err != nil {
+	if _, err := s.meetings.VisibleRoom(ctx, by, roomID); err != nil {
 		return err
-	}
-	if len(rooms) == 0 {
-		return meeting.ErrNotFound
 	}
 	favorites, err := s.store.FavoriteRooms(ctx, by.ID)
 	switch {

@@ -96,7 +96,8 @@ func calendars(rooms []*meeting.Room, from time.Time, n int) (map[string]calenda
 // RoomDays returns how busy rooms are on each day from one date up to another, by each room's own
 // calendar. Only year, month, and day of the dates count. A zero end is the day after the start.
 // Rooms are paged as in [booking.Service.Rooms], at most 200 at once for more than a week. A roomID selects that room alone, active or not.
-func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int64, from, to time.Time, p meeting.Page) (found []RoomDays, next string, err error) {
+// Only rooms that the actor may see are returned.
+func (s *Service) RoomDays(ctx context.Context, by meeting.Actor, q meeting.RoomQuery, roomID int64, from, to time.Time, p meeting.Page) (found []RoomDays, next string, err error) {
 	if to.IsZero() {
 		to = from.AddDate(0, 0, 1)
 	}
@@ -104,12 +105,16 @@ func (s *Service) RoomDays(ctx context.Context, q meeting.RoomQuery, roomID int6
 	if n < 1 || n > maxRoomDays {
 		return nil, "", fault.Invalid("to", "invalid_span", "must be after from and at most 100 days later")
 	}
+	if by, err = s.meetings.WithDeputies(ctx, by); err != nil {
+		return nil, "", err
+	}
 	var rooms []*meeting.Room
 	if roomID != 0 {
-		if rooms, err = s.store.Rooms(ctx, []int64{roomID}); err == nil && len(rooms) == 0 {
+		if rooms, err = s.store.Rooms(ctx, []int64{roomID}); err == nil && len(by.VisibleRooms(rooms)) == 0 {
 			err = meeting.ErrNotFound
 		}
 	} else {
+		q.Viewer = &by
 		if n > longDays {
 			p.Limit = min(p.Limit, longSpanPage)
 		}

@@ -31,6 +31,7 @@ const (
 // Meetings is the part of [booking.Service] that finding needs.
 type Meetings interface {
 	WithDeputies(ctx context.Context, by meeting.Actor) (meeting.Actor, error)
+	VisibleRoom(ctx context.Context, by meeting.Actor, id int64) (*meeting.Room, error)
 	PrepareRooms(ctx context.Context, rooms []*meeting.Room, span clock.Slot) error
 	Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error)
 }
@@ -65,7 +66,9 @@ func (s *Service) Availability(ctx context.Context, by meeting.Actor, q Availabi
 	if q.Slot.Duration() > longSpan {
 		p.Limit = min(p.Limit, longSpanPage)
 	}
-	rooms, next, err := s.store.ListRooms(ctx, q.rooms(), p)
+	of := q.rooms()
+	of.Viewer = &a.Actor
+	rooms, next, err := s.store.ListRooms(ctx, of, p)
 	if err == nil {
 		err = s.meetings.PrepareRooms(ctx, rooms, q.Slot)
 	}

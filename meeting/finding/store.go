@@ -45,6 +45,8 @@ type Store interface {
 	// attendees come first. Only the latest 10,000 invitations count.
 	FindPeople(ctx context.Context, q PeopleQuery) ([]meeting.Person, error)
 
+	// HiddenRooms returns the rooms that the actor, whose groups are known, may not see.
+	HiddenRooms(ctx context.Context, by meeting.Actor) ([]int64, error)
 	// FavoriteRooms returns the IDs of a user's favorite rooms that were not deleted, in order.
 	FavoriteRooms(ctx context.Context, userID int64) ([]int64, error)
 	AddFavoriteRoom(ctx context.Context, userID, roomID int64) error    // no effect if it is one already

@@ -17,20 +17,22 @@ import (
 
 // accessJSON is how access is stored with a room or a site.
 type accessJSON struct {
+	See             []int64 `json:"see,omitempty"`
+	Details         []int64 `json:"details,omitempty"`
 	Book            []int64 `json:"book,omitempty"`
 	WithoutApproval []int64 `json:"book_without_approval,omitempty"`
 	Override        []int64 `json:"override,omitempty"`
 }
 
 func accessRow(a meeting.Access) *accessJSON {
-	return &accessJSON{Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
+	return &accessJSON{See: a.See, Details: a.Details, Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
 }
 
 func (a *accessJSON) access() *meeting.Access {
 	if a == nil {
 		return nil
 	}
-	return &meeting.Access{Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
+	return &meeting.Access{See: a.See, Details: a.Details, Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
 }
 
 // accessGroupRow keeps a group that a room or a site names from being deleted.

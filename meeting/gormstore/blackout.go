@@ -236,6 +236,7 @@ func (s *Store) ListBlackouts(ctx context.Context, q meeting.BlackoutQuery, p me
 	if !q.To.IsZero() {
 		db = db.Where("starts_at < ?", micro(q.To))
 	}
+	db = s.whereVisible(db, q.Viewer, "blackouts.room_id")
 	if q.RoomID != 0 {
 		db = db.Where("(room_id = ? OR site_id = (SELECT site_id FROM rooms WHERE id = ?))", q.RoomID, q.RoomID)
 	}

@@ -24,7 +24,8 @@ const briefColumns = `m.id, m.title, m.starts_at, m.ends_at, m.organizer_id, u.n
 	   FROM meeting_rooms mr
 	   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id{postgres:  + 0} = mr.room_id AND NOT o.held
 	  WHERE mr.meeting_id = m.id),
-	CASE WHEN m.visibility = 'private' THEN ` + attendeesOf + ` END,
+	CASE WHEN m.visibility = 'private' OR NOT ` + noLimits + ` AND EXISTS (SELECT 1 FROM meeting_rooms mr JOIN room_limits l ON l.room_id = mr.room_id
+			WHERE mr.meeting_id = m.id AND (l.viewers <> '' OR l.readers <> '')` + byMeeting + `) THEN ` + attendeesOf + ` END,
 	CASE WHEN q.number > 0 THEN q.on_timeout END,
 	CASE WHEN q.waiting THEN {object}('number', q.number, 'deadline', q.deadline, 'change', {json}(q.change)) END`
 
@@ -45,7 +46,7 @@ func (s *Store) readBrief(tx *gorm.DB, q statement, args ...any) (ms []*meeting.
 		ms = append(ms, m)
 		return err
 	}, q, args...)
-	return ms, err
+	return ms, cmp.Or(err, s.addLimits(tx, ms))
 }
 
 func scanBrief(rows *sql.Rows) (*meeting.Meeting, error) {

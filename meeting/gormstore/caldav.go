@@ -125,10 +125,14 @@ func (s *Store) State(ctx context.Context, c caldav.Collection, from time.Time) 
 			Where("user_id = ?", c.UserID).
 			Row().Scan(&own[0], &own[1], &own[2])
 	}
+	var limits int64
+	if err == nil && c.RoomID != 0 { // its readers see less when a room of one of its meetings shows less
+		limits, err = s.limitsVersion(tx)
+	}
 	if err != nil {
 		return "", fmt.Errorf("state of a calendar: %w", err)
 	}
-	return fmt.Sprint(sums, own), nil
+	return fmt.Sprint(sums, own, limits), nil
 }
 
 // Members implements [caldav.Store].
@@ -139,11 +143,18 @@ func (s *Store) Members(ctx context.Context, c caldav.Collection, span clock.Slo
 	}
 	var members []caldav.Member
 	tx := s.db.WithContext(ctx)
-	err := s.query(tx, func(rows *sql.Rows) error {
+	var limits int64
+	var err error
+	if c.RoomID != 0 {
+		if limits, err = s.limitsVersion(tx); err != nil {
+			return nil, fmt.Errorf("members of a calendar: %w", err)
+		}
+	}
+	err = s.query(tx, func(rows *sql.Rows) error {
 		var meetingID, seriesID *int64
 		var sums [4]int64
 		err := rows.Scan(&meetingID, &seriesID, &sums[0], &sums[1], &sums[2], &sums[3])
-		members = append(members, caldav.Member{MeetingID: orZero(meetingID), SeriesID: orZero(seriesID), Fingerprint: fmt.Sprint(sums)})
+		members = append(members, caldav.Member{MeetingID: orZero(meetingID), SeriesID: orZero(seriesID), Fingerprint: fmt.Sprint(sums, limits)})
 		return err
 	}, q, davParams(c, span)...)
 	if err == nil && c.RoomID == 0 {

@@ -118,6 +118,7 @@ func (s *Store) ListFaultReports(ctx context.Context, q meeting.FaultReportQuery
 	if after != nil {
 		db = db.Where("f.id < ?", after.ID)
 	}
+	db = s.whereVisible(db, q.Viewer, "f.room_id")
 	if q.RoomID != 0 {
 		db = db.Where("f.room_id = ?", q.RoomID)
 	}

@@ -17,10 +17,13 @@ var selectHistory = write(`
 	SELECT id, at, action, actor_kind, COALESCE(actor_id, 0), actor_name, changes, reason
 	FROM history WHERE meeting_id = $1 AND id > $2 ORDER BY id LIMIT $3`)
 
-// An entry that changed the visibility holds the previous value.
-var selectOpened = write(`
-	SELECT COALESCE(max(id), 0) FROM history
-	WHERE meeting_id = $1 AND {postgres: changes->'visibility'->>'from'}{sqlite: json_extract(changes, '$.visibility.from')} = 'private'`)
+// An entry that changed the visibility or the rooms holds the previous value.
+const (
+	selectOpened = `SELECT COALESCE(max(h.id), 0) FROM history AS h
+	WHERE h.meeting_id = $1 AND ({postgres: h.changes->'visibility'->>'from'}{sqlite: json_extract(h.changes, '$.visibility.from')} = 'private'
+		OR EXISTS (SELECT 1 FROM room_limits AS l WHERE {postgres: h.changes->'room_ids'->'from' @> to_jsonb(l.room_id)}` +
+		`{sqlite: l.room_id IN (SELECT value FROM json_each(h.changes, '$.room_ids.from'))} AND `
+)
 
 // History is in the order of what happened.
 func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (entries []meeting.Entry, next string, err error) {
@@ -45,8 +48,10 @@ func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (ent
 }
 
 // OpenedBy reads one row of few: the histories of meetings are short.
-func (s *Store) OpenedBy(ctx context.Context, id meeting.ID) (entry int64, err error) {
-	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&entry) }, selectOpened, id)
+func (s *Store) OpenedBy(ctx context.Context, by meeting.Actor, id meeting.ID) (entry int64, err error) {
+	c := conditions{args: []any{id}}
+	text := selectOpened + s.unread(by, &c) + "))"
+	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&entry) }, write(text), c.args...)
 	if err != nil {
 		return 0, fmt.Errorf("when meeting %d was made public: %w", id, err)
 	}

@@ -48,7 +48,7 @@ func TestOpenedBy(t *testing.T) {
 		}
 		want := func(what string, entry int64) {
 			t.Helper()
-			got, err := f.store.OpenedBy(t.Context(), m.ID)
+			got, err := f.store.OpenedBy(t.Context(), meeting.Actor{Kind: meeting.ActorUser, ID: 4711}, m.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -315,7 +315,7 @@ func (s *tale) compare() {
 		return // the other views leave out rooms that are not in use, and show blackouts
 	}
 
-	days, _, err := s.finding().RoomDays(s.Context(), meeting.RoomQuery{}, s.room.ID, now, time.Time{}, meeting.Page{})
+	days, _, err := s.finding().RoomDays(s.Context(), s.admin, meeting.RoomQuery{}, s.room.ID, now, time.Time{}, meeting.Page{})
 	var sum time.Duration
 	for _, h := range held {
 		sum += h.Duration()

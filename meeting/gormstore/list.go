@@ -286,15 +286,33 @@ func occupants(rooms, room, from, to string) string {
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
+	hides := q.Viewer != nil && q.Viewer.Kind == meeting.ActorUser && !seesAll(*q.Viewer) && !q.InVisible
+	// A meeting is not found by a room that the viewer may not see.
+	inRoom := false
+	in := func(rooms string) {
+		if hides {
+			inRoom = true
+			s.inVisible(c, *q.Viewer, q.Now, rooms)
+		}
+	}
 	if q.RoomID != 0 {
-		c.add("m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = ?)", q.RoomID)
+		room := c.param(q.RoomID)
+		c.all = append(c.all, "m.id IN (SELECT mr.meeting_id FROM meeting_rooms mr WHERE mr.room_id = "+room+")")
+		in("SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id = " + room)
 	}
 	if q.SiteID != 0 {
-		c.add("EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = ?)", q.SiteID)
+		rooms := "SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id = " + c.param(q.SiteID)
+		c.all = append(c.all, "EXISTS ("+rooms+")")
+		in(rooms)
 	}
 	if len(q.SiteIDs) > 0 {
-		c.all = append(c.all, "EXISTS (SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id "+
-			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.SiteIDs...)))+")")
+		rooms := "SELECT 1 FROM meeting_rooms mr JOIN rooms r ON r.id = mr.room_id WHERE mr.meeting_id = m.id AND r.site_id " +
+			strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.SiteIDs...)))
+		c.all = append(c.all, "EXISTS ("+rooms+")")
+		in(rooms)
+	}
+	if hides && len(q.RoomIDs) > 0 {
+		in("SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id " + strings.ReplaceAll(amongIDs, "$1", c.param(s.ids(q.RoomIDs...))))
 	}
 	if q.OrganizerID != 0 {
 		c.add("m.organizer_id = ?", q.OrganizerID)
@@ -318,7 +336,10 @@ func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
 		c.mentions(q.Text, q.Viewer)
 	}
 	if v := q.Viewer; v != nil && q.Reveals() && (q.OrganizerID != v.ID || v.Blind) {
-		c.visible(*v, q.Now)
+		s.visible(c, *v, q.Now)
+	}
+	if hides && !inRoom && (q.OrganizerID != q.Viewer.ID || q.Viewer.Blind) {
+		s.known(c, *q.Viewer, q.Now)
 	}
 }
 
@@ -354,33 +375,4 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 		}
 	}
 	c.all = append(c.all, "("+strings.Join(any, " OR ")+")")
-}
-
-// visible selects meetings whose title the viewer may see at an instant: [meeting.Actor.MaySee] in
-// SQL.
-func (c *conditions) visible(v meeting.Actor, at time.Time) {
-	if v.Blind {
-		c.all = append(c.all, "m.visibility <> 'private'")
-		return
-	}
-	if v.Kind != meeting.ActorUser || v.Role == meeting.Admin {
-		return
-	}
-	who := c.param(v.ID)
-	sees := []string{
-		"m.visibility <> 'private'",
-		"m.organizer_id = " + who,
-		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
-	}
-	if v.Role == meeting.Manager {
-		var names []string
-		for _, id := range v.DecidesAs() {
-			names = append(names, c.param(id))
-		}
-		approved := "SELECT ra.room_id FROM room_approvers ra JOIN rooms r ON r.id = ra.room_id AND r.deleted_at IS NULL WHERE ra.user_id IN (" + strings.Join(names, ", ") + ")"
-		sees = append(sees,
-			"EXISTS (SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id AND mr.room_id IN ("+approved+"))",
-			waits(c.param(micro(at)))+" AND EXISTS ("+approved+" AND ra.room_id IN ("+changeRooms+"))")
-	}
-	c.all = append(c.all, "("+strings.Join(sees, " OR ")+")")
 }

@@ -91,7 +91,7 @@ func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.
 		ms = append(ms, m)
 		return err
 	}, q, args...)
-	return ms, err
+	return ms, cmp.Or(err, s.addLimits(tx, ms))
 }
 
 func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {

@@ -278,6 +278,9 @@ func (s *Store) createRoom(tx *gorm.DB, row *roomRow, r *meeting.Room) error {
 	if err := saveAccess(tx, accessGroupRow{RoomID: &row.ID}, r.OwnAccess); err != nil {
 		return err
 	}
+	if _, err := s.limitInForce(tx, row.ID, r.SiteID); err != nil {
+		return err
+	}
 	return s.note(tx, "room.created", row.ID, row.Name, nil, noted(row, r))
 }
 
@@ -360,10 +363,11 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := s.moveWanted(tx, id, was.Policy, room.Policy); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if found, err = s.readRooms(tx, func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id = ?", id) }); err != nil || len(found) == 0 {
-			return fmt.Errorf("update room %d: %w", id, cmp.Or(err, meeting.ErrNotFound))
+		now, err := s.limitInForce(tx, id, room.SiteID)
+		if err != nil {
+			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		room.Zone, room.Closures, room.Access = found[0].Zone, found[0].Closures, found[0].Access
+		room.Zone, room.Closures, room.Access = now.Zone, now.Closures, now.Access
 		return s.note(tx, "room.changed", id, room.Name, before, noted(newRoomRow(room), room))
 	})
 	if err != nil {
@@ -409,6 +413,7 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := saveAccess(tx, accessGroupRow{RoomID: &id}, nil); err != nil {
 			return err
 		}
+		// Who saw what took place there still does: room_limits stays. Its groups can be deleted, and are never replaced.
 		err = tx.Model(&roomRow{ID: id}).Updates(map[string]any{
 			"address": "", "photo": "", "access": nil, "deleted_at": micro(at), "updated_at": micro(at), "active": false, "version": gorm.Expr("version + 1"),
 		}).Error
@@ -477,6 +482,7 @@ func (s *Store) filterRooms(db *gorm.DB, q meeting.RoomQuery) *gorm.DB {
 	if !q.IncludeInactive {
 		db = db.Where("rooms.active")
 	}
+	db = s.whereVisible(db, q.Viewer, "rooms.id")
 	if len(q.IDs) > 0 {
 		db = s.among(db, "rooms.id", q.IDs)
 	}

@@ -159,6 +159,10 @@ func (s *Store) seriesOf(tx *gorm.DB, rows []*seriesRow) ([]*meeting.Series, err
 	for _, r := range rooms {
 		names[r.ID] = r.Name
 	}
+	limits, err := s.limits(tx, ids)
+	if err != nil {
+		return nil, err
+	}
 	var all []*meeting.Series
 	for _, r := range rows {
 		series, err := r.series()
@@ -167,6 +171,9 @@ func (s *Store) seriesOf(tx *gorm.DB, rows []*seriesRow) ([]*meeting.Series, err
 		}
 		for _, id := range series.RoomIDs {
 			series.RoomNames = append(series.RoomNames, names[id])
+			if l, ok := limits[id]; ok {
+				series.Limits = append(series.Limits, l)
+			}
 		}
 		all = append(all, series)
 	}

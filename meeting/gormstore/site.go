@@ -98,6 +98,9 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 			if err := saveAccess(tx, accessGroupRow{SiteID: &id}, &site.Access); err != nil {
 				return fmt.Errorf("update site %d: %w", id, err)
 			}
+			if err := s.limitSite(tx, id, site.Access); err != nil {
+				return fmt.Errorf("update site %d: %w", id, err)
+			}
 		}
 		if access || changed.Timezone != row.Timezone {
 			if _, err := recheck(tx, forRemoval(tx).Where("site_id = ? AND deleted_at IS NULL", id).Order("id")); err != nil {

@@ -3,8 +3,10 @@ package httpapi
 import "punctual/meeting"
 
 // Access says what members of groups may do in a room. Admins may do everything, and approvers of a room
-// may book it.
+// may see and book it.
 type Access struct {
+	See             []int64 `json:"see,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may see the room. Groups of the other lists may see it, too. Empty if everyone may"`
+	Details         []int64 `json:"details,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room"`
 	Book            []int64 `json:"book,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may book; empty if everyone may"`
 	WithoutApproval []int64 `json:"book_without_approval,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups whose bookings need no approval"`
 	Override        []int64 `json:"override,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may override policies, as admins can"`
@@ -14,11 +16,11 @@ func accessOf(a *meeting.Access) *Access {
 	if a == nil {
 		return nil
 	}
-	return &Access{Book: append([]int64{}, a.Book...), WithoutApproval: append([]int64{}, a.WithoutApproval...), Override: append([]int64{}, a.Override...)}
+	return &Access{See: append([]int64{}, a.See...), Details: append([]int64{}, a.Details...), Book: append([]int64{}, a.Book...), WithoutApproval: append([]int64{}, a.WithoutApproval...), Override: append([]int64{}, a.Override...)}
 }
 
 func (a Access) access() meeting.Access {
-	return meeting.Access{Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
+	return meeting.Access{See: a.See, Details: a.Details, Book: a.Book, WithoutApproval: a.WithoutApproval, Override: a.Override}
 }
 
 // roomAccess returns the requested access; a pointer to nil is that of the site.

@@ -123,7 +123,11 @@ func (h *handlers) listBlackouts(ctx context.Context, in *listBlackoutsInput) (*
 	if err != nil {
 		return nil, err
 	}
-	bs, next, err := h.places.Blackouts(ctx, q, in.page())
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bs, next, err := h.places.Blackouts(ctx, by, q, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +152,11 @@ func effective(b *policy.Blackout, affected places.Affected) EffectiveBlackout {
 }
 
 func (h *handlers) blackout(ctx context.Context, in *Target) (*one[Blackout], error) {
-	b, err := h.places.Blackout(ctx, in.ID)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.places.Blackout(ctx, by, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,11 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 		return nil, err
 	}
 	n := account.NewFeed{Name: cmp.Or(input.Name.Value, "Calendar"), RoomID: input.RoomID.Value, PrivateTitles: input.PrivateTitles.Value}
-	names, err := h.rooms(ctx, n.RoomID)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := h.rooms(ctx, by, n.RoomID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +139,14 @@ func (h *calendarHandlers) create(ctx context.Context, in *struct{ Body *Body[Fe
 	}}, nil
 }
 
-// rooms returns the names of existing rooms; 0 is none.
-func (h *calendarHandlers) rooms(ctx context.Context, ids ...int64) (map[int64]string, error) {
+// rooms returns the names of existing rooms that the reader may see; 0 is none.
+func (h *calendarHandlers) rooms(ctx context.Context, by meeting.Actor, ids ...int64) (map[int64]string, error) {
 	names := map[int64]string{}
 	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id int64) bool { return id == 0 })
 	if len(ids) == 0 {
 		return names, nil
 	}
-	rooms, _, err := h.Service.Rooms(ctx, meeting.RoomQuery{IDs: ids, IncludeInactive: true}, meeting.Page{Limit: len(ids)})
+	rooms, _, err := h.Service.Rooms(ctx, meeting.RoomQuery{IDs: ids, IncludeInactive: true, Viewer: &by}, meeting.Page{Limit: len(ids)})
 	for _, r := range rooms {
 		names[r.ID] = r.Name
 	}
@@ -198,7 +202,11 @@ func (h *calendarHandlers) feeds(ctx context.Context, p *account.Principal, pagi
 	for _, f := range feeds {
 		ids = append(ids, f.RoomID)
 	}
-	names, err := h.rooms(ctx, ids...)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := h.rooms(ctx, by, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -252,14 +260,14 @@ func (h *calendarHandlers) calendar(ctx context.Context, roomID int64, token, kn
 		return nil, meeting.ErrNotFound
 	}
 	name := p.Name
+	by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
 	if roomID != 0 {
-		r, err := h.Service.Room(ctx, roomID)
+		r, err := h.Service.VisibleRoom(ctx, by, roomID)
 		if err != nil {
 			return nil, err
 		}
 		name = r.Name
 	}
-	by := meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role)}
 	ms, until, err := h.Feeds.Read(ctx, by, roomID, f.PrivateTitles)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,11 @@ func (v *revalidator) respond(ctx context.Context, by meeting.Actor, query any, 
 	if err != nil {
 		return nil, err
 	}
-	id := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %v %+v", by.Kind, by.ID, by.Email, by.Role, by.Blind, query))
+	var groups []int64 // as they were before the state was read
+	if by.Groups != nil {
+		groups = *by.Groups
+	}
+	id := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %v %v %+v", by.Kind, by.ID, by.Email, by.Role, groups, by.Blind, query))
 	if tag, ok := v.valid(id, before); ok && knows(ifNoneMatch, tag) {
 		return notModified(tag), nil
 	}

@@ -13,12 +13,13 @@ import (
 func TestRevalidator(t *testing.T) {
 	now := time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	state, body, computed := 1, "a", 0
+	groups := []int64{}
 	during := func() {}
 	v := newRevalidator(func(context.Context) (any, error) { return state, nil }, func() time.Time { return now })
 	tag := `"none"`
 	ask := func(viewer int64, query string) bool {
 		computed = 0
-		_, err := v.respond(t.Context(), meeting.Actor{ID: viewer}, query, tag, func() (any, time.Time, error) {
+		_, err := v.respond(t.Context(), meeting.Actor{ID: viewer, Groups: &groups}, query, tag, func() (any, time.Time, error) {
 			computed++
 			during()
 			return body, now.Add(time.Minute), nil
@@ -49,6 +50,8 @@ func TestRevalidator(t *testing.T) {
 	expect("with a change meanwhile", ask(1, "q"), true)
 	during = func() {}
 	expect("after such", ask(1, "q"), true)
+	groups = []int64{1}
+	expect("for the viewer in another group", ask(1, "q"), true)
 	tag = `"other"`
 	expect("for a client that knows another", ask(1, "q"), true)
 }

@@ -235,6 +235,7 @@ func (h *doorHandlers) device(ctx context.Context) (by meeting.Actor, roomID int
 		return by, 0, account.ErrForbidden
 	}
 	by, err = actorOf(ctx)
+	by.AtRoom = p.Door()
 	return by, p.Door(), err
 }
 
@@ -344,11 +345,11 @@ type doorPhotoInput struct {
 }
 
 func (h *doorHandlers) photo(ctx context.Context, in *doorPhotoInput) (*photoOutput, error) {
-	_, roomID, err := h.device(ctx)
+	by, roomID, err := h.device(ctx)
 	if err != nil {
 		return nil, err
 	}
-	picture, version, err := h.places.RoomPhoto(ctx, roomID, false)
+	picture, version, err := h.places.RoomPhoto(ctx, by, roomID, false)
 	if err != nil {
 		return nil, err
 	}

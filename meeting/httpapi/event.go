@@ -111,7 +111,11 @@ func (h *eventHandlers) stream(ctx context.Context, in *eventsInput) (*huma.Stre
 		return nil, err
 	}
 	return follow(listener, lost, func(u events.Update) []byte {
-		sees := by.MaySee(u.Meeting, u.Rooms)
+		seen, sees := u.For(by)
+		if seen == nil {
+			return nil
+		}
+		u = *seen
 		if len(in.RoomID) > 0 && !u.Concerns(in.RoomID, sees) {
 			return nil
 		}

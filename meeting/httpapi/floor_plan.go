@@ -99,7 +99,11 @@ func pictureResponses() map[string]*huma.Response {
 }
 
 func (h *handlers) listFloorPlans(ctx context.Context, _ *struct{}) (*listOutput[FloorPlan], error) {
-	plans, err := h.places.FloorPlans(ctx)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := h.places.FloorPlans(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,11 @@ func (h *handlers) createFloorPlan(ctx context.Context, in *struct{ Body Body[Fl
 }
 
 func (h *handlers) floorPlan(ctx context.Context, in *Target) (*one[FloorPlan], error) {
-	return answerFloorPlan(h.places.FloorPlan(ctx, in.ID))
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answerFloorPlan(h.places.FloorPlan(ctx, by, in.ID))
 }
 
 type updateFloorPlanInput struct {

@@ -32,7 +32,11 @@ func (h *handlers) queryZone(ctx context.Context, rooms []int64, times ...string
 	if loc == nil || !slices.ContainsFunc(times, isLocal) {
 		return loc, nil
 	}
-	room, err := h.svc.Room(ctx, only(rooms))
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	room, err := h.svc.VisibleRoom(ctx, by, only(rooms))
 	if errors.Is(err, meeting.ErrNotFound) { // the query finds nothing, whatever the times
 		return loc, nil
 	}

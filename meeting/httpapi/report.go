@@ -142,6 +142,9 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 	if err != nil {
 		return nil, err
 	}
+	if by, err = h.svc.WithDeputies(ctx, by); err != nil {
+		return nil, err
+	}
 	group := report.Grouping(in.Group)
 	groups, total, span, err := h.reports.Utilization(ctx, by, report.Query{Group: group, Span: span, SiteID: in.SiteID})
 	if err != nil {

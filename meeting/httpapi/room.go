@@ -299,9 +299,13 @@ type listRoomsInput struct {
 }
 
 func (h *handlers) listRooms(ctx context.Context, in *listRoomsInput) (*listOutput[Room], error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	q := meeting.RoomQuery{
 		SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity,
-		Text: in.Q, IncludeInactive: in.IncludeInactive,
+		Text: in.Q, IncludeInactive: in.IncludeInactive, Viewer: &by,
 	}
 	rooms, next, err := h.svc.Rooms(ctx, q, in.page())
 	if err != nil {
@@ -324,7 +328,11 @@ func (h *handlers) createRoom(ctx context.Context, in *struct{ Body Body[RoomInp
 }
 
 func (h *handlers) room(ctx context.Context, in *Target) (*one[Room], error) {
-	r, err := h.svc.Room(ctx, in.ID)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.svc.VisibleRoom(ctx, by, in.ID)
 	if err != nil {
 		return nil, err
 	}

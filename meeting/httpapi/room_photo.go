@@ -46,7 +46,11 @@ type photoOutput struct {
 }
 
 func (h *handlers) roomPhoto(ctx context.Context, in *photoInput) (*photoOutput, error) {
-	picture, version, err := h.places.RoomPhoto(ctx, in.ID, in.Size == "small")
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	picture, version, err := h.places.RoomPhoto(ctx, by, in.ID, in.Size == "small")
 	if err != nil {
 		return nil, err
 	}

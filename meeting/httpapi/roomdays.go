@@ -61,12 +61,16 @@ func (in *roomDaysInput) days() (from, to time.Time, err error) {
 }
 
 func (h *handlers) roomDays(ctx context.Context, in *roomDaysInput) (*listOutput[RoomDays], error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	from, to, err := in.days()
 	if err != nil {
 		return nil, err
 	}
 	q := meeting.RoomQuery{SiteID: in.SiteID, Features: commas(in.Features), MinCapacity: in.MinCapacity, Text: in.Q}
-	found, next, err := h.finding.RoomDays(ctx, q, in.RoomID, from, to, in.page())
+	found, next, err := h.finding.RoomDays(ctx, by, q, in.RoomID, from, to, in.page())
 	if err != nil {
 		return nil, err
 	}

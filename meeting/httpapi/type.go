@@ -79,7 +79,11 @@ func (h *handlers) registerTypes(api huma.API) {
 }
 
 func (h *handlers) listTypes(ctx context.Context, _ *struct{}) (*listOutput[MeetingType], error) {
-	types, err := h.places.Types(ctx)
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	types, err := h.places.Types(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +104,11 @@ func (h *handlers) createType(ctx context.Context, in *struct{ Body Body[Meeting
 }
 
 func (h *handlers) meetingType(ctx context.Context, in *Target) (*one[MeetingType], error) {
-	return answerType(h.places.Type(ctx, in.ID))
+	by, err := actorOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answerType(h.places.Type(ctx, by, in.ID))
 }
 
 type updateTypeInput struct {

@@ -65,12 +65,29 @@ func (s *Service) CreateBlackout(ctx context.Context, by meeting.Actor, f Blacko
 }
 
 // Blackout finds a blackout.
-func (s *Service) Blackout(ctx context.Context, id int64) (*policy.Blackout, error) {
-	return s.store.Blackout(ctx, id)
+func (s *Service) Blackout(ctx context.Context, by meeting.Actor, id int64) (*policy.Blackout, error) {
+	b, err := s.store.Blackout(ctx, id)
+	if err == nil && b.RoomID != 0 {
+		_, err = s.booking.VisibleRoom(ctx, by, b.RoomID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
-// Blackouts lists blackouts by start.
-func (s *Service) Blackouts(ctx context.Context, q meeting.BlackoutQuery, p meeting.Page) (bs []*policy.Blackout, next string, err error) {
+// Blackouts lists blackouts by start, without those of rooms that the actor may not see.
+func (s *Service) Blackouts(ctx context.Context, by meeting.Actor, q meeting.BlackoutQuery, p meeting.Page) (bs []*policy.Blackout, next string, err error) {
+	if by, err = s.booking.WithDeputies(ctx, by); err != nil {
+		return nil, "", err
+	}
+	if q.RoomID != 0 { // else those of its site would tell that it is there
+		rooms, err := s.store.Rooms(ctx, []int64{q.RoomID})
+		if err != nil || len(rooms) != len(by.VisibleRooms(rooms)) {
+			return nil, "", err
+		}
+	}
+	q.Viewer = &by
 	return s.store.ListBlackouts(ctx, q, p)
 }
 

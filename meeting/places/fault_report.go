@@ -37,7 +37,10 @@ func (s *Service) ReportFault(ctx context.Context, by meeting.Actor, f FaultRepo
 	if err != nil {
 		return nil, fmt.Errorf("look up room: %w", err)
 	}
-	if len(room) == 0 {
+	if by, err = s.booking.WithDeputies(ctx, by); err != nil {
+		return nil, err
+	}
+	if room = by.VisibleRooms(room); len(room) == 0 {
 		found.Add("room_id", "unknown_room", "room %d does not exist", f.RoomID)
 	}
 	if !slices.Contains(meeting.FaultCategories, f.Category) {
@@ -94,6 +97,9 @@ func (s *Service) facility(ctx context.Context, r *meeting.Room) (address, zone 
 // FaultReport finds a report.
 func (s *Service) FaultReport(ctx context.Context, by meeting.Actor, id int64) (*meeting.FaultReport, error) {
 	r, err := s.store.FaultReport(ctx, id)
+	if err == nil {
+		_, err = s.booking.VisibleRoom(ctx, by, r.RoomID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +108,10 @@ func (s *Service) FaultReport(ctx context.Context, by meeting.Actor, id int64) (
 
 // FaultReports lists reports, latest first. Only managers, admins and the reporter see who reported one.
 func (s *Service) FaultReports(ctx context.Context, by meeting.Actor, q meeting.FaultReportQuery, p meeting.Page) (rs []*meeting.FaultReport, next string, err error) {
+	if by, err = s.booking.WithDeputies(ctx, by); err != nil {
+		return nil, "", err
+	}
+	q.Viewer = &by
 	rs, next, err = s.store.ListFaultReports(ctx, q, p)
 	for i := range rs {
 		rs[i] = rs[i].Shown(by)
@@ -112,6 +122,9 @@ func (s *Service) FaultReports(ctx context.Context, by meeting.Actor, q meeting.
 // CloseFault marks a report as done, or as open again. Admins may do so, and approvers of the room.
 // ifMatch, unless nil, is the expected version.
 func (s *Service) CloseFault(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, done bool) (*meeting.FaultReport, error) {
+	if _, err := s.FaultReport(ctx, by, id); err != nil {
+		return nil, err
+	}
 	var same *meeting.FaultReport
 	r, err := s.store.UpdateFaultReport(ctx, id, func(r *meeting.FaultReport, room *meeting.Room) error {
 		if !by.MayReject([]*meeting.Room{room}) {

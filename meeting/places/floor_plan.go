@@ -94,7 +94,7 @@ func place(found *fault.List, rooms []meeting.PlacedRoom) {
 }
 
 // check reports a site or rooms that do not exist.
-func (f *FloorPlanFields) check(ctx context.Context, s *Service) error {
+func (f *FloorPlanFields) check(ctx context.Context, by meeting.Actor, s *Service) error {
 	if f.SiteID != nil && *f.SiteID != 0 {
 		switch _, err := s.store.Site(ctx, *f.SiteID); {
 		case errors.Is(err, meeting.ErrNotFound):
@@ -106,7 +106,7 @@ func (f *FloorPlanFields) check(ctx context.Context, s *Service) error {
 	if f.Rooms == nil || len(*f.Rooms) > maxPlaced {
 		return nil
 	}
-	known, err := s.placed(ctx, *f.Rooms)
+	known, err := s.placed(ctx, by, *f.Rooms)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (f *FloorPlanFields) check(ctx context.Context, s *Service) error {
 	return nil
 }
 
-// placed returns which of the rooms exist.
-func (s *Service) placed(ctx context.Context, rooms []meeting.PlacedRoom) (known map[int64]bool, err error) {
+// placed returns which of the rooms the actor sees.
+func (s *Service) placed(ctx context.Context, by meeting.Actor, rooms []meeting.PlacedRoom) (known map[int64]bool, err error) {
 	known = map[int64]bool{}
 	want := make([]int64, len(rooms))
 	for i, r := range rooms {
@@ -132,7 +132,7 @@ func (s *Service) placed(ctx context.Context, rooms []meeting.PlacedRoom) (known
 	if err != nil {
 		return nil, fmt.Errorf("look up rooms: %w", err)
 	}
-	for _, r := range found {
+	for _, r := range by.VisibleRooms(found) {
 		known[r.ID] = true
 	}
 	return known, nil
@@ -160,7 +160,7 @@ func (s *Service) CreateFloorPlan(ctx context.Context, by meeting.Actor, f Floor
 	if f.Image == nil {
 		f.Image = []byte{} // a fault of its own
 	}
-	picture, all, err := s.planInput(ctx, &f)
+	picture, all, err := s.planInput(ctx, by, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -175,43 +175,47 @@ func (s *Service) CreateFloorPlan(ctx context.Context, by meeting.Actor, f Floor
 	return p, s.store.CreateFloorPlan(ctx, p, picture)
 }
 
-func (s *Service) planInput(ctx context.Context, f *FloorPlanFields) (*photo.Picture, []*meeting.FloorPlan, error) {
+func (s *Service) planInput(ctx context.Context, by meeting.Actor, f *FloorPlanFields) (*photo.Picture, []*meeting.FloorPlan, error) {
 	picture, err := f.picture()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := f.check(ctx, s); err != nil {
+	if err := f.check(ctx, by, s); err != nil {
 		return nil, nil, err
 	}
 	all, err := s.store.FloorPlans(ctx)
 	return picture, all, err
 }
 
-// FloorPlan finds a floor plan.
-func (s *Service) FloorPlan(ctx context.Context, id int64) (*meeting.FloorPlan, error) {
+// FloorPlan finds a floor plan, with the rooms that the actor may see.
+func (s *Service) FloorPlan(ctx context.Context, by meeting.Actor, id int64) (*meeting.FloorPlan, error) {
 	p, err := s.store.FloorPlan(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return p, s.withoutDeleted(ctx, []*meeting.FloorPlan{p})
+	return p, s.onlyVisible(ctx, by, []*meeting.FloorPlan{p})
 }
 
-// FloorPlans returns all floor plans, by site and floor.
-func (s *Service) FloorPlans(ctx context.Context) ([]*meeting.FloorPlan, error) {
+// FloorPlans returns all floor plans by site and floor, with the rooms that the actor may see.
+func (s *Service) FloorPlans(ctx context.Context, by meeting.Actor) ([]*meeting.FloorPlan, error) {
 	all, err := s.store.FloorPlans(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return all, s.withoutDeleted(ctx, all)
+	return all, s.onlyVisible(ctx, by, all)
 }
 
-// withoutDeleted removes rooms that were deleted since they were placed.
-func (s *Service) withoutDeleted(ctx context.Context, plans []*meeting.FloorPlan) error {
+// onlyVisible removes rooms that the actor may not see, or that were deleted since they were placed.
+func (s *Service) onlyVisible(ctx context.Context, by meeting.Actor, plans []*meeting.FloorPlan) error {
 	var rooms []meeting.PlacedRoom
 	for _, p := range plans {
 		rooms = append(rooms, p.Rooms...)
 	}
-	known, err := s.placed(ctx, rooms)
+	by, err := s.booking.WithDeputies(ctx, by)
+	if err != nil {
+		return err
+	}
+	known, err := s.placed(ctx, by, rooms)
 	if err != nil {
 		return err
 	}
@@ -226,7 +230,7 @@ func (s *Service) UpdateFloorPlan(ctx context.Context, by meeting.Actor, id int6
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
 	}
-	picture, all, err := s.planInput(ctx, &f)
+	picture, all, err := s.planInput(ctx, by, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +256,7 @@ func (s *Service) UpdateFloorPlan(ctx context.Context, by meeting.Actor, id int6
 	if err != nil {
 		return nil, err
 	}
-	return p, s.withoutDeleted(ctx, []*meeting.FloorPlan{p})
+	return p, s.onlyVisible(ctx, by, []*meeting.FloorPlan{p})
 }
 
 // DeleteFloorPlan deletes a floor plan; its rooms stay. ifMatch, unless nil, is the expected version.

@@ -53,7 +53,10 @@ func (s *Service) changePhoto(ctx context.Context, id int64, ifMatch *int64, p *
 	return s.booking.Room(ctx, id)
 }
 
-// RoomPhoto returns the photo of a room as JPEG, and its version, which is another for each photo.
-func (s *Service) RoomPhoto(ctx context.Context, id int64, small bool) (picture []byte, version string, err error) {
+// RoomPhoto returns the photo of a room that the actor may see as JPEG, and its version, which is another for each photo.
+func (s *Service) RoomPhoto(ctx context.Context, by meeting.Actor, id int64, small bool) (picture []byte, version string, err error) {
+	if _, err := s.booking.VisibleRoom(ctx, by, id); err != nil {
+		return nil, "", err
+	}
 	return s.store.RoomPhoto(ctx, id, small)
 }

@@ -30,6 +30,7 @@ type Store interface {
 	DeleteCustomField(ctx context.Context, id int64, fn func(*meeting.CustomField) error) error // [*meeting.InUseError] if a meeting has a value of it
 	CreateRooms(ctx context.Context, rooms []*meeting.Room) error                               // all or none; sets their IDs
 	Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error)                            // in the order of ids, without unknown ones
+	HiddenRooms(ctx context.Context, by meeting.Actor) ([]int64, error)                         // that the actor, whose groups are known, may not see
 	// UpdateRoom also updates the check-in of the room's coming meetings.
 	UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room) error) (*meeting.Room, error)
 	DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(*meeting.Room) error) error // [*meeting.InUseError] while meetings after at hold it; its history stays

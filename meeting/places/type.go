@@ -114,13 +114,44 @@ func (s *Service) CreateType(ctx context.Context, by meeting.Actor, f TypeFields
 	return t, s.store.CreateType(ctx, t)
 }
 
-// Type finds a type.
-func (s *Service) Type(ctx context.Context, id int64) (*meeting.Type, error) {
-	return s.store.Type(ctx, id)
+// Type finds a type; see [Service.Types].
+func (s *Service) Type(ctx context.Context, by meeting.Actor, id int64) (*meeting.Type, error) {
+	t, err := s.store.Type(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.typesFor(ctx, by, []*meeting.Type{t})
+	if err == nil && len(seen) == 0 {
+		err = meeting.ErrNotFound
+	}
+	return t, err
 }
 
-// Types returns all types by name, including inactive ones.
-func (s *Service) Types(ctx context.Context) ([]*meeting.Type, error) { return s.store.Types(ctx) }
+// Types returns types by name, including inactive ones. It leaves out rooms that the actor may not see, and
+// types that can be booked only in such rooms.
+func (s *Service) Types(ctx context.Context, by meeting.Actor) ([]*meeting.Type, error) {
+	types, err := s.store.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.typesFor(ctx, by, types)
+}
+
+func (s *Service) typesFor(ctx context.Context, by meeting.Actor, types []*meeting.Type) ([]*meeting.Type, error) {
+	by, err := s.booking.WithDeputies(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := s.store.HiddenRooms(ctx, by)
+	if err != nil || len(hidden) == 0 {
+		return types, err
+	}
+	return slices.DeleteFunc(types, func(t *meeting.Type) bool {
+		limited := len(t.RoomIDs) > 0
+		t.RoomIDs = slices.DeleteFunc(t.RoomIDs, func(id int64) bool { return slices.Contains(hidden, id) })
+		return limited && len(t.RoomIDs)+len(t.SiteIDs) == 0
+	}), nil
+}
 
 // UpdateType changes a type. Meetings of the type stay as they are. ifMatch, unless nil, is the
 // expected version.

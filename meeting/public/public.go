@@ -80,7 +80,7 @@ func (s *Service) Rooms(ctx context.Context, siteID, roomID int64) ([]meeting.Pu
 		for _, r := range s.booking.Zoned(rooms) {
 			show, own := ofRoom[r.ID]
 			if !own {
-				show = ofSite[r.SiteID]
+				show = ofSite[r.SiteID].Within(r)
 			}
 			if show == "" || show == meeting.PublicOff || !r.Active || roomID != 0 && r.ID != roomID || siteID != 0 && r.SiteID != siteID ||
 				slices.ContainsFunc(out, func(o meeting.PublicRoom) bool { return o.ID == r.ID }) {
@@ -93,7 +93,7 @@ func (s *Service) Rooms(ctx context.Context, siteID, roomID int64) ([]meeting.Pu
 				}
 				names[r.SiteID] = site.Name
 			}
-			out = append(out, meeting.PublicRoom{ID: r.ID, SiteID: r.SiteID, Name: r.Name, Site: names[r.SiteID], Zone: r.Zone, Show: show})
+			out = append(out, meeting.PublicRoom{Chosen: own, ID: r.ID, SiteID: r.SiteID, Name: r.Name, Site: names[r.SiteID], Zone: r.Zone, Show: show})
 		}
 		return nil
 	}
@@ -149,12 +149,13 @@ func (s *Service) Meetings(ctx context.Context, rooms []meeting.PublicRoom, span
 	if len(rooms) == 0 {
 		return out, nil
 	}
-	shows := map[int64]meeting.PublicShow{}
+	shows, chosen := map[int64]meeting.PublicShow{}, map[int64]bool{}
 	var ids []int64
 	for _, r := range rooms {
-		shows[r.ID] = r.Show
+		shows[r.ID], chosen[r.ID] = r.Show, r.Chosen
 		ids = append(ids, r.ID)
 	}
+	hides := func(l meeting.Limit) bool { return !chosen[l.RoomID] || shows[l.RoomID] != meeting.PublicTitles }
 	at := s.booking.Now()
 	q := meeting.MeetingQuery{RoomIDs: ids, From: span.Start, To: span.End, Statuses: []meeting.Status{meeting.Confirmed, meeting.InProgress, meeting.Ended}, Now: at, Brief: true}
 	for p := (meeting.Page{Limit: 500}); ; {
@@ -176,7 +177,7 @@ func (s *Service) Meetings(ctx context.Context, rooms []meeting.PublicRoom, span
 					continue
 				}
 				item := meeting.PublicMeeting{RoomID: id, Slot: slot}
-				if show == meeting.PublicTitles && m.Visibility == meeting.Public {
+				if show == meeting.PublicTitles && m.Visibility == meeting.Public && !slices.ContainsFunc(m.Limits, hides) {
 					item.Title = m.Title
 				}
 				out = append(out, item)

@@ -30,7 +30,8 @@ func NewService(store Store, timezone func() string, now func() time.Time) *Serv
 
 // Utilization returns how rooms were used within a span, by q's grouping and in total. A zero end
 // is now, and a zero start is thirty days before the end. The span is at most 366 days and is
-// returned with these defaults. Only admins see attendance of private meetings.
+// returned with these defaults. Only admins see attendance of private meetings. A report by room leaves out
+// rooms that the actor, whose groups are known, may not see; other reports are sums that include them.
 func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (groups []*Utilization, total *Utilization, _ clock.Slot, err error) {
 	at := s.now().UTC().Truncate(time.Microsecond)
 	q.Private = by.MayManageRooms()
@@ -41,6 +42,12 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 	rooms, err := s.store.ReportedRooms(ctx, q.SiteID, q.Group == ByRoom)
 	if err != nil {
 		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
+	}
+	var hidden []int64
+	if q.Group == ByRoom {
+		if hidden, err = s.store.HiddenRooms(ctx, by); err != nil {
+			return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
+		}
 	}
 	open := &openings{span: q.Span, inForce: q.Zone, known: map[opening]map[string]time.Duration{}}
 	if q.Group == ByDay || q.Group == ByHour {
@@ -56,6 +63,10 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 	used, err := s.store.RoomUse(ctx, q, at)
 	if err != nil {
 		return nil, nil, q.Span, fmt.Errorf("utilization: %w", err)
+	}
+	if len(hidden) > 0 {
+		rooms = slices.DeleteFunc(rooms, func(r Room) bool { return slices.Contains(hidden, r.ID) })
+		used = slices.DeleteFunc(used, func(u RoomUse) bool { return slices.Contains(hidden, u.ID) })
 	}
 	groups, total = utilization(q.Group, rooms, used, open), &Utilization{}
 	for _, u := range groups {

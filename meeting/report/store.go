@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/policy"
 )
@@ -14,6 +15,7 @@ type Store interface {
 	// includes deleted rooms. Their Zone is empty if neither room nor site has one. Unless each is set,
 	// rooms of a site with the same rules are returned as one, and Room.Alike counts the others.
 	ReportedRooms(ctx context.Context, siteID int64, each bool) ([]Room, error)
+	HiddenRooms(ctx context.Context, by meeting.Actor) ([]int64, error) // that the actor, whose groups are known, may not see
 	// RoomUse aggregates the meetings that touch q's span by its grouping, with their status at an
 	// instant. A meeting is counted where it begins, or at the start of the span if it began
 	// before. Days and hours are those of the rooms' zones.

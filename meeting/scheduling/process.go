@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -131,10 +132,6 @@ func (e *event) process(ctx context.Context) (State, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(seats) == 0 && e.message.Via == meeting.OriginMail {
-		e.out.Reason = "unknown_room"
-		return Refused, nil
-	}
 	if e.known, err = e.Store.KnownEvent(ctx, e.object.UID, e.organizer); err != nil {
 		return "", err
 	}
@@ -145,6 +142,13 @@ func (e *event) process(ctx context.Context) (State, error) {
 	}
 	e.person = found[e.organizer]
 	e.words = wordsFor(e.person.Locale)
+	if seats, err = e.visible(ctx, seats); err != nil {
+		return "", err
+	}
+	if len(seats) == 0 && e.message.Via == meeting.OriginMail {
+		e.out.Reason = "unknown_room"
+		return Refused, nil
+	}
 	if state, repeats, err := e.repeatsCalDAV(ctx, seats); err != nil || repeats {
 		return state, err
 	}
@@ -203,6 +207,30 @@ func (e *event) addressed(ctx context.Context) ([]seat, error) {
 		}
 	}
 	return seats, nil
+}
+
+// visible returns the seats without rooms that the organizer may not see, as if nothing had their addresses. Rooms
+// that the event invited before stay, so that it can be changed and canceled.
+func (e *event) visible(ctx context.Context, seats []seat) ([]seat, error) {
+	by, err := e.actor(ctx, e.object.Head())
+	if err != nil {
+		return nil, err
+	}
+	var seen []seat
+	for _, s := range seats {
+		invited := slices.ContainsFunc(e.known.Answers, func(t Told) bool { return t.Address == s.address })
+		if s.roomID != 0 && !invited {
+			_, err := e.Meetings.VisibleRoom(ctx, by, s.roomID)
+			if errors.Is(err, meeting.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		seen = append(seen, s)
+	}
+	return seen, nil
 }
 
 // seat returns the seat of an address; without room and site if nothing has it.

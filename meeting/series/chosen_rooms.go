@@ -80,5 +80,5 @@ func (p *planner) chosenRooms(ctx context.Context, choices []Choice) ([]*meeting
 	if err != nil {
 		return nil, fmt.Errorf("look up rooms: %w", err)
 	}
-	return rooms, nil
+	return p.by.VisibleRooms(rooms), nil
 }

@@ -234,7 +234,7 @@ func (e *revision) differ(ctx context.Context, series *meeting.Series, w *planne
 	base := series.Sample()
 	base.Slot = w.date.Slot
 	own.RoomIDs, own.Reminders = nil, nil
-	known, err := e.booking.LookUp(ctx, &own, base)
+	known, err := e.booking.LookUp(ctx, e.by, &own, base)
 	if err != nil {
 		return err
 	}

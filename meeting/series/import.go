@@ -54,7 +54,7 @@ func (s *Service) PreviewImport(ctx context.Context, by meeting.Actor, f booking
 		return nil, err
 	}
 	f.Preview = true
-	known, err := s.booking.LookUp(ctx, &f, nil)
+	known, err := s.booking.LookUp(ctx, by, &f, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) PreviewImport(ctx context.Context, by meeting.Actor, f booking
 }
 
 // importedDates gives the dates of a new series that are not like the others their own terms.
-func (s *Service) importedDates(ctx context.Context, series *meeting.Series, f Fields, dates []*plannedDate) error {
+func (s *Service) importedDates(ctx context.Context, by meeting.Actor, series *meeting.Series, f Fields, dates []*plannedDate) error {
 	for _, w := range dates {
 		w.terms.Import = f.Import
 		own, differs := f.Differing[w.date.Wall]
@@ -76,7 +76,7 @@ func (s *Service) importedDates(ctx context.Context, series *meeting.Series, f F
 		own.Preview = f.Preview
 		base := series.Sample()
 		base.Slot = w.date.Slot
-		known, err := s.booking.LookUp(ctx, &own, base)
+		known, err := s.booking.LookUp(ctx, by, &own, base)
 		if err != nil {
 			return err
 		}

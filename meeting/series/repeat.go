@@ -21,6 +21,9 @@ import (
 func (s *Service) Repeat(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*booking.SeriesResult, error) {
 	return s.booking.PlanAndSave(ctx, by, func() (*meeting.SeriesChange, error) {
 		m, read, err := s.booking.Settled(ctx, id)
+		if err == nil {
+			err = s.booking.MayKnow(ctx, by, m)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +44,7 @@ func (s *Service) Repeat(ctx context.Context, by meeting.Actor, id meeting.ID, i
 // PreviewRepeat returns what [Service.Repeat] would save now, and writes nothing.
 func (s *Service) PreviewRepeat(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*booking.SeriesResult, error) {
 	f.Preview = true
-	m, err := s.store.Meeting(ctx, id)
+	m, err := s.booking.Known(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.M
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.booking.LookUp(ctx, &f.Fields, m)
+	known, err := s.booking.LookUp(ctx, by, &f.Fields, m)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +102,7 @@ func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.M
 	switch {
 	case f.Import != nil:
 		series.Origin, series.Foreign = &f.Import.Origin, f.Import.Foreign()
-		err = s.importedDates(ctx, series, f, dates)
+		err = s.importedDates(ctx, by, series, f, dates)
 	case m.Foreign != "":
 		series.Origin, err = s.store.Origin(ctx, m.ID, 0)
 	}

@@ -120,7 +120,7 @@ func (e *revision) plan(ctx context.Context) error {
 		return err
 	}
 	was := target.Clone() // the target before the change
-	known, err := e.booking.LookUp(ctx, &e.fields.Fields, target.Sample())
+	known, err := e.booking.LookUp(ctx, e.by, &e.fields.Fields, target.Sample())
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f Fields) (*
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.booking.LookUp(ctx, &f.Fields, nil)
+	known, err := s.booking.LookUp(ctx, by, &f.Fields, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f Fields) (*
 	}
 	if f.Import != nil {
 		series.Origin, series.Foreign = &f.Import.Origin, f.Import.Foreign()
-		if err := s.importedDates(ctx, series, f, dates); err != nil {
+		if err := s.importedDates(ctx, by, series, f, dates); err != nil {
 			return nil, err
 		}
 	}

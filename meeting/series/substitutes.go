@@ -228,7 +228,7 @@ func (p *planner) roomsOf(ctx context.Context, site int64) ([]*meeting.Room, err
 	}
 	rooms, page := []*meeting.Room{}, meeting.Page{Limit: 500}
 	for {
-		some, next, err := p.store.ListRooms(ctx, meeting.RoomQuery{SiteID: site}, page)
+		some, next, err := p.store.ListRooms(ctx, meeting.RoomQuery{SiteID: site, Viewer: &p.by}, page)
 		if err != nil {
 			return nil, fmt.Errorf("look up other rooms: %w", err)
 		}

@@ -44,7 +44,7 @@ func (s *Service) Join(ctx context.Context, by meeting.Actor, f booking.Fields, 
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.booking.LookUp(ctx, &f, nil)
+	known, err := s.booking.LookUp(ctx, by, &f, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -238,7 +238,7 @@ func (r *run) ensureRoom(ctx context.Context, room Room, site *meeting.Site, kno
 
 // ensureTypes finds or makes meeting types by their names.
 func (r *run) ensureTypes(ctx context.Context) error {
-	all, err := r.places.Types(ctx)
+	all, err := r.places.Types(ctx, r.by)
 	if err != nil {
 		return err
 	}

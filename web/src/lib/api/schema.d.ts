@@ -3088,8 +3088,12 @@ export interface components {
             book?: number[];
             /** @description IDs of groups whose bookings need no approval */
             book_without_approval?: number[];
+            /** @description IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room */
+            details?: number[];
             /** @description IDs of groups that may override policies, as admins can */
             override?: number[];
+            /** @description IDs of groups that may see the room. Groups of the other lists may see it, too. Empty if everyone may */
+            see?: number[];
         };
         AddPasskeyInputBody: {
             /** @description The browser's response, as returned by its toJSON */

@@ -258,6 +258,8 @@ const de: typeof en = {
       approval_timeout_seconds: 'Entscheidungsfrist',
       approval_on_timeout: 'Wenn niemand entscheidet',
       approval_escalate_after_seconds: 'Eskalieren nach',
+      'access.see': 'Gruppen, die den Raum sehen dürfen',
+      'access.details': 'Gruppen, die Einzelheiten sehen dürfen',
       'access.book': 'Gruppen, die buchen dürfen',
       'access.book_without_approval': 'Gruppen, die ohne Genehmigung buchen',
       'access.override': 'Gruppen, die Regeln übergehen dürfen',

@@ -255,6 +255,8 @@ export default {
       approval_timeout_seconds: 'Time to decide',
       approval_on_timeout: 'If nobody decides',
       approval_escalate_after_seconds: 'Escalate after',
+      'access.see': 'Groups that may see the room',
+      'access.details': 'Groups that may see details',
       'access.book': 'Groups that may book',
       'access.book_without_approval': 'Groups that book without approval',
       'access.override': 'Groups that may override',

@@ -257,6 +257,8 @@ const zh: typeof en = {
       approval_timeout_seconds: '审批时限',
       approval_on_timeout: '无人审批时',
       approval_escalate_after_seconds: '升级前等待',
+      'access.see': '可查看会议室的群组',
+      'access.details': '可查看会议内容的群组',
       'access.book': '可预订的群组',
       'access.book_without_approval': '预订无需审批的群组',
       'access.override': '可忽略规则的群组',
