@@ -216,6 +216,7 @@ type reads struct {
 	role            account.Role
 	scopes          []account.Scope
 	withRepresented any
+	actsFor         []account.ActsFor
 }
 
 func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
@@ -227,5 +228,5 @@ func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, u
 		return reads{}, time.Time{}, err
 	}
 	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role)})
-	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs}, by.RepresentsUntil, err
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs, p.ActsFor}, by.RepresentsUntil, err
 }

@@ -56,11 +56,10 @@ func (a Actor) inAny(groups []int64) bool {
 	return a.Groups != nil && slices.ContainsFunc(groups, func(id int64) bool { return slices.Contains(*a.Groups, id) })
 }
 
-// MayBook reports whether the access of the room lets the actor book it.
+// MayBook reports whether the access of the room lets the actor book it, themselves or by a delegate.
 func (a Actor) MayBook(r *Room) bool {
-	return a.both(func(a Actor) bool {
-		return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
-	})
+	a = a.alone()
+	return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
 }
 
 // skipsApproval reports whether bookings of the actor in the room are confirmed at once, although the

@@ -244,7 +244,7 @@ func (s *Store) forViewer(c *conditions, q meeting.MeetingQuery, brief string) s
 		return brief
 	}
 	return strings.Replace(brief, "WHERE a.meeting_id = m.id)",
-		"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+		"WHERE a.meeting_id = m.id AND (a.user_id"+c.representedBy(*q.Viewer)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
 }
 
 // inRooms is the condition on a meeting that it is in any of some rooms: by meeting, not by room, which has
@@ -356,6 +356,18 @@ func (c *conditions) effective(q meeting.MeetingQuery) {
 	c.all = append(c.all, "("+strings.Join(any, " OR ")+")")
 }
 
+// representedBy compares a column with the users whose private meetings the viewer sees: their own, and those of
+// whom they act for.
+func (c *conditions) representedBy(v meeting.Actor) string {
+	who := []string{c.param(v.ID)}
+	for _, p := range v.Delegations() {
+		if p.Private {
+			who = append(who, c.param(p.UserID))
+		}
+	}
+	return " IN (" + strings.Join(who, ", ") + ")"
+}
+
 // visible selects meetings whose title the viewer may see at an instant: [meeting.Actor.MaySee] in
 // SQL.
 func (c *conditions) visible(v meeting.Actor, at time.Time) {
@@ -366,11 +378,11 @@ func (c *conditions) visible(v meeting.Actor, at time.Time) {
 	if v.Kind != meeting.ActorUser || v.Role == meeting.Admin {
 		return
 	}
-	who := c.param(v.ID)
+	among := c.representedBy(v)
 	sees := []string{
 		"m.visibility <> 'private'",
-		"m.organizer_id = " + who,
-		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
+		"m.organizer_id" + among,
+		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id" + among + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
 	}
 	if v.Role == meeting.Manager {
 		var names []string

@@ -295,7 +295,7 @@ func TestMeetings(t *testing.T) {
 	expected := object{
 		"id": 1., "room_ids": []any{1.}, "rooms": []any{object{"id": 1., "name": "Turing"}}, "title": "Design review", "description": "",
 		"start": "2027-02-10T09:00:00Z", "end": "2027-02-10T10:00:00Z", "timezone": "Europe/Berlin",
-		"organizer": object{"id": 1., "name": "Ann", "email": "ann@example.org"},
+		"organizer": object{"id": 1., "name": "Ann", "email": "ann@example.org"}, "booked_by": nil,
 		"attendees": []any{object{"user_id": 2., "email": "BOB@example.org", "name": "Bob", "phone": "", "locale": "", "timezone": "", "response": "needs_action", "comment": nil}},
 		"reminders": []any{object{"before": "start", "offset": "15m", "channels": []any{"email", "sms"}}}, "default_reminders": false,
 		"visibility": "public", "status": "confirmed",
