@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures sbom reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
+	@echo 'make licenses  check the licenses of all dependencies, and write them to bin/licenses.txt'
 	@echo 'make reproducible  build the program twice from nothing and compare the bytes'
 	@echo 'make fmt     format the Go source'
 	@echo 'make clean   remove what was built (not data/)'
@@ -46,6 +47,11 @@ sbom: page
 	@$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 app -json -std -licenses -output bin/program.cdx.json .
 	@cd web && npm sbom --sbom-format cyclonedx >../bin/page.cdx.json
 	@echo 'bin/program.cdx.json bin/page.cdx.json'
+
+# Fails for a license that nobody has allowed yet.
+licenses: $(MODULES)
+	@mkdir -p bin
+	@node web/scripts/check-licenses.js bin/licenses.txt
 
 reproducible: page
 	@.ci/reproducible

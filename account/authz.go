@@ -119,11 +119,20 @@ var table = map[string]rule{
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},
 	"list-deputies":   {Manager, unscoped},
-	"create-feed":     {Member, unscoped},
-	"list-feeds":      {Member, unscoped},
-	"delete-feed":     {Member, unscoped},
-	"my-calendar":     {}, // authorized by its token, like room-calendar
-	"room-calendar":   {},
+
+	"list-my-delegates":    {Member, unscoped},
+	"set-my-delegate":      {Member, unscoped},
+	"remove-my-delegate":   {Member, unscoped},
+	"list-my-principals":   {Member, MeetingsRead}, // tells a program whom it may name as organizer
+	"list-user-delegates":  {Admin, UsersRead},
+	"set-user-delegate":    {Admin, UsersWrite},
+	"remove-user-delegate": {Admin, UsersWrite},
+
+	"create-feed":   {Member, unscoped},
+	"list-feeds":    {Member, unscoped},
+	"delete-feed":   {Member, unscoped},
+	"my-calendar":   {}, // authorized by its token, like room-calendar
+	"room-calendar": {},
 
 	"list-user-tokens":  {Admin, UsersRead},
 	"create-user-token": {Admin, unscoped},

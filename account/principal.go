@@ -17,7 +17,8 @@ type Principal struct {
 	Locale   string
 	Timezone string
 
-	Groups []int64 // ascending
+	Groups  []int64   // ascending
+	ActsFor []ActsFor // by ID
 
 	CalendarMails bool // own meetings arrive as mails for the calendar
 
@@ -31,7 +32,7 @@ type Principal struct {
 func principal(u *User, t *Token) *Principal {
 	return &Principal{
 		UserID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Locale: u.Locale, Timezone: u.Timezone, CalendarMails: u.CalendarMails,
-		Groups:  u.Groups,
+		Groups: u.Groups, ActsFor: u.ActsFor,
 		TokenID: t.ID, Kind: t.Kind, Scopes: t.Scopes, Since: t.CreatedAt, Until: t.ExpiresAt,
 	}
 }

@@ -41,6 +41,9 @@ type DoorStore interface {
 // sign in as this user, and mail to .invalid is never delivered (RFC 2606).
 func DoorEmail(roomID int64) string { return fmt.Sprintf("door-%d@door.invalid", roomID) }
 
+// isDoor reports whether devices at a door act as the user.
+func isDoor(u *User) bool { return strings.HasSuffix(u.Email, "@door.invalid") }
+
 // NewDoorCode creates a code that pairs a device with the door of a room. It replaces an earlier
 // code.
 func (s *Service) NewDoorCode(ctx context.Context, roomID int64, room string) (*DoorCode, error) {

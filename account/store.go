@@ -16,6 +16,7 @@ type Store interface {
 	IdentityStore
 	SecondFactorStore
 	GroupStore
+	DelegateStore
 	PasskeyStore
 	ProvisioningStore
 	ProvisionedGroupStore

@@ -42,6 +42,7 @@ type User struct {
 	DisabledAt    time.Time // zero: active
 	InvitedUntil  time.Time // end of the open invitation; zero: none, or accepted
 	Groups        []int64   // ascending; changed by [GroupStore] only
+	ActsFor       []ActsFor // by ID; changed by [DelegateStore] only
 	Version       int64     // incremented by each change
 	CreatedAt     time.Time
 	UpdatedAt     time.Time

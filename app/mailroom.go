@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +37,8 @@ func (a *Application) wireMailroom(scheduler mailroom.Scheduler) {
 	m.store = mailstore.New(a.db.Gorm).Noting(audit.Trail{})
 	m.perSender = a.newLimiter("mail:", account.Rate(a.config.Mailroom.Limits.PerSender))
 	service := mailroom.NewService(m.store, mailroom.Options{
-		Settings: a.mailroomSettings, Scheduler: scheduler, Limiter: m.perSender, Observer: newMailMetrics(a.metrics.registry), Now: time.Now,
+		Settings: a.mailroomSettings, Scheduler: scheduler, Limiter: m.perSender, Observer: newMailMetrics(a.metrics.registry),
+		Delegates: a.mayActFor, Now: time.Now,
 	})
 	m.process = mailroom.NewProcess(service, rooms{a.scheduling, a.links}, mailroom.ProcessOptions{
 		Job: a.config.Queue.Options()[mailroom.Job], Down: database.Unavailable,
@@ -176,3 +179,22 @@ func newMailMetrics(registry *prometheus.Registry) mailMetrics {
 func (m mailMetrics) Received(v mailroom.Verdict) { m.received.WithLabelValues(string(v)).Inc() }
 func (m mailMetrics) Duplicate()                  { m.received.WithLabelValues("duplicate").Inc() }
 func (m mailMetrics) Answered(d time.Duration)    { m.answered.Observe(max(0, d.Seconds())) }
+
+// mayActFor implements [mailroom.Delegates].
+func (a *Application) mayActFor(ctx context.Context, sender, person string) (bool, error) {
+	found, err := a.people.ActiveUsersByEmail(ctx, []string{sender, person})
+	if err != nil {
+		return false, fmt.Errorf("look up a delegate: %w", err)
+	}
+	of := func(email string) *account.User {
+		if i := slices.IndexFunc(found, func(u *account.User) bool { return strings.EqualFold(u.Email, email) }); i >= 0 {
+			return found[i]
+		}
+		return nil
+	}
+	delegate, principal := of(sender), of(person)
+	if principal == nil {
+		return true, nil
+	}
+	return delegate != nil && slices.ContainsFunc(delegate.ActsFor, func(f account.ActsFor) bool { return f.UserID == principal.ID }), nil
+}

@@ -217,6 +217,7 @@ type reads struct {
 	scopes          []account.Scope
 	withRepresented any
 	groups          []int64
+	actsFor         []account.ActsFor
 }
 
 func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, until time.Time, err error) {
@@ -228,5 +229,5 @@ func (a *Application) reader(ctx context.Context, secret, op string) (_ reads, u
 		return reads{}, time.Time{}, err
 	}
 	by, err := a.meetings.WithDeputies(ctx, meeting.Actor{Kind: meeting.ActorUser, ID: p.UserID, Role: meeting.Role(p.Role), Groups: &p.Groups})
-	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs, p.Groups}, by.RepresentsUntil, err
+	return reads{p.UserID, p.TokenID, p.Role, p.Scopes, by.RepresentedIDs, p.Groups, p.ActsFor}, by.RepresentsUntil, err
 }

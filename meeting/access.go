@@ -86,16 +86,12 @@ func LimitsOf(rooms []*Room) (limits []Limit) {
 
 // sees reports whether the limit lets the actor see its room.
 func (a Actor) sees(l Limit) bool {
-	return a.both(func(a Actor) bool {
-		return len(l.Viewers) == 0 || a.IsAdmin() || a.Everywhere || a.AtRoom == l.RoomID || a.inAny(l.Viewers)
-	})
+	return len(l.Viewers) == 0 || a.IsAdmin() || a.Everywhere || a.AtRoom == l.RoomID || a.inAny(l.Viewers)
 }
 
 // reads reports whether the limit lets the actor see what meetings of its room are about.
 func (a Actor) reads(l Limit) bool {
-	return a.sees(l) && a.both(func(a Actor) bool {
-		return len(l.Readers) == 0 || a.IsAdmin() && !a.Blind || a.Everywhere || !a.Blind && a.inAny(l.Readers)
-	})
+	return a.sees(l) && (len(l.Readers) == 0 || a.Everywhere || !a.Blind && (a.IsAdmin() || a.inAny(l.Readers)))
 }
 
 // MaySeeRoom reports whether the actor may know that the room exists.
@@ -124,11 +120,13 @@ func (a Actor) MayKnow(m *Meeting, rooms []*Room) bool {
 		!a.Blind && a.takesPart(m, rooms)
 }
 
-// MayBook reports whether the access of the room lets the actor book it.
+// MayBook reports whether the access of the room lets the actor book it, themselves or by a delegate.
 func (a Actor) MayBook(r *Room) bool {
-	return a.MaySeeRoom(r) && a.both(func(a Actor) bool {
-		return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
-	})
+	if !a.MaySeeRoom(r) {
+		return false
+	}
+	a = a.alone()
+	return len(r.Access.Book) == 0 || a.IsAdmin() || a.approves(r) || a.inAny(r.Access.Book)
 }
 
 // skipsApproval reports whether bookings of the actor in the room are confirmed at once, although the

@@ -13,8 +13,9 @@ func TestAccess_seesRooms(t *testing.T) {
 	room := func(a Access) *Room {
 		return &Room{Room: policy.Room{ID: 5}, Access: a, Approval: RoomApproval{ApproverIDs: []int64{7}}}
 	}
-	sent := in(crew)
-	sent.Sender = new(in())
+	byDelegate := in(crew)
+	byDelegate.Delegate = new(in())
+	adminByDelegate := Actor{Kind: ActorUser, ID: 8, Role: Admin, Delegate: new(in())}
 	approver := in()
 	approver.Role = Manager
 	secret := Access{See: []int64{crew}, Details: []int64{staff}, Book: []int64{bookers}}
@@ -40,7 +41,8 @@ func TestAccess_seesRooms(t *testing.T) {
 		{"a timer", secret, Actor{Kind: ActorTimer}, false, false},
 		{"a display at its door", secret, Actor{AtRoom: 5}, true, false},
 		{"a display at another door", secret, Actor{AtRoom: 6}, false, false},
-		{"somebody for a member by mail", secret, sent, false, false},
+		{"a delegate for a member", secret, byDelegate, true, false},
+		{"a delegate for an admin", secret, adminByDelegate, false, false},
 	} {
 		if r := room(tt.access); tt.by.MaySeeRoom(r) != tt.sees || tt.by.MayBook(r) != tt.book {
 			t.Errorf("%s sees it: %v, books it: %v", tt.what, tt.by.MaySeeRoom(r), tt.by.MayBook(r))

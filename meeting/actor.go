@@ -58,9 +58,13 @@ type Actor struct {
 	// Quiet actors import: nobody is notified of what they do.
 	Quiet bool
 
-	// Sender is the person who acts for the actor by mail; nil: nobody does. The rights are then those that
-	// both have, except that the meetings of the actor count as theirs. History names both.
-	Sender *Actor
+	// Delegate is the user who acts for the actor; nil: nobody does. The actor's meetings, access to rooms and
+	// limits count. What else a role allows, such as to decide and to override, both must be allowed. History and
+	// notifications name both.
+	Delegate *Actor
+
+	// ActsFor are users whose delegate the actor is, see [Actor.For]; nil: nobody's.
+	ActsFor *[]ActsFor
 
 	// Groups of a user. The service looks them up where they matter; nil: not looked up.
 	Groups *[]int64
@@ -81,13 +85,18 @@ func (a Actor) IsAdmin() bool {
 	return a.both(func(a Actor) bool { return a.Kind == ActorSystem || a.Kind == ActorUser && a.Role == Admin })
 }
 
-// both reports whether the actor may do something, and so may the person who acts for them, if there is one.
+// both reports whether the actor may do something, and so may their delegate who acts, if there is one.
 func (a Actor) both(may func(Actor) bool) bool {
-	if a.Sender != nil && !may(*a.Sender) {
+	if a.Delegate != nil && !may(*a.Delegate) {
 		return false
 	}
-	a.Sender = nil
-	return may(a)
+	return may(a.alone())
+}
+
+// alone returns the actor as if they acted themselves.
+func (a Actor) alone() Actor {
+	a.Delegate = nil
+	return a
 }
 
 // MayManageRooms reports whether the actor may create, change and delete sites and rooms.
@@ -97,9 +106,9 @@ func (a Actor) MayManageRooms() bool { return a.IsAdmin() }
 func (a Actor) MayEdit(m *Meeting) bool { return a.IsAdmin() || a.organizes(m) }
 
 // MaySee reports whether the actor sees title and people of the meeting. Everyone may, unless the
-// meeting is private, or one of its rooms shows details to certain groups only. Then its participants, the
-// approvers of its rooms and admins may. If it has several rooms, the actor must see the details of each.
-// rooms may contain more than the meeting's.
+// meeting is private, or one of its rooms shows details to certain groups only. Then its participants, their
+// delegates (in a private meeting those for private meetings), the approvers of its rooms and admins may. If it
+// has several rooms, the actor must see the details of each. rooms may contain more than the meeting's.
 func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	hides := func(l Limit) bool { return slices.Contains(m.RoomIDs, l.RoomID) && !a.reads(l) }
 	if m.Visibility != Private && !slices.ContainsFunc(m.Limits, hides) {
@@ -108,29 +117,29 @@ func (a Actor) MaySee(m *Meeting, rooms []*Room) bool {
 	return !a.Blind && a.takesPart(m, rooms)
 }
 
-// takesPart reports whether the actor sees everything of the meeting: its participants, the approvers of
-// its rooms and admins.
+// takesPart reports whether the actor sees everything of the meeting: its participants, their delegates, the
+// approvers of its rooms and admins.
 func (a Actor) takesPart(m *Meeting, rooms []*Room) bool {
-	return a.MayEdit(m) || a.Attends(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
+	return a.participates(m) || slices.ContainsFunc(rooms, func(r *Room) bool {
 		return (slices.Contains(m.RoomIDs, r.ID) || slices.Contains(m.RequestedRooms(), r.ID)) && a.approves(r)
 	})
 }
 
 // MaySeePhone reports whether the actor sees the phone number of an attendee of the meeting. A
 // user's number comes from their account: only they and admins see it. A guest's number was
-// entered for the meeting: the organizer sees it, too.
+// entered for the meeting: the organizer and their delegates see it, too.
 func (a Actor) MaySeePhone(m *Meeting, p Attendee) bool {
-	return a.Is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.MayEdit(m))
+	return a.Is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.Manages(m))
 }
 
-// MaySeeNotices reports whether the actor sees the notifications of the meeting: its organizer, the
-// approvers of its rooms and admins.
+// MaySeeNotices reports whether the actor sees the notifications of the meeting: its organizer, their
+// delegates, the approvers of its rooms and admins.
 func (a Actor) MaySeeNotices(m *Meeting, rooms []*Room) bool {
-	return a.MayEdit(m) || a.MayReject(rooms)
+	return a.Manages(m) || a.MayReject(rooms)
 }
 
 func (a Actor) organizes(m *Meeting) bool {
-	return a.Kind == ActorUser && a.ID == m.Organizer.UserID
+	return a.Kind == ActorUser && a.ID == m.Organizer.UserID && !m.Visibility.HidesFrom(a)
 }
 
 func (a Actor) Attends(m *Meeting) bool {
@@ -159,7 +168,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	if !by.MaySee(m, rooms) {
 		seen.hideRooms(func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) })
 		seen.Title, seen.Description = Busy, ""
-		seen.Organizer, seen.TypeID, seen.Custom = Person{}, 0, nil
+		seen.Organizer, seen.BookedBy, seen.TypeID, seen.Custom = Person{}, Person{}, 0, nil
 		seen.Attendees, seen.Reminders = nil, nil
 		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
 		seen.SeriesID, seen.SeriesFirst, seen.OriginalStart, seen.OriginalWall = 0, 0, time.Time{}, time.Time{}
@@ -170,7 +179,7 @@ func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 		slices.ContainsFunc(m.RequestedRooms(), func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) }) {
 		seen.Request = nil
 	}
-	organizes := !by.Blind && by.MayEdit(m)
+	organizes := !by.Blind && by.Manages(m)
 	if !organizes {
 		seen.Custom = open(m.Custom)
 	}

@@ -44,8 +44,9 @@
 //	                             shows details to certain groups, is "Busy", without names, to all
 //	                             but its participants, the approvers of its rooms and admins
 //	book                         whoever sees the room, or groups
-//	book for somebody else       admins, and approvers of all its rooms; see [Actor.MayBookFor]
-//	change, cancel               its organizer and admins
+//	book for somebody else       their delegates, see [Actor.For]; admins, and approvers of all its rooms,
+//	                             see [Actor.MayBookFor]
+//	change, cancel               its organizer, their delegates and admins
 //	approve                      an approver of all its rooms that need approval, level by
 //	                             level, and admins
 //	reject                       an approver of one of its rooms, at any level, and admins

@@ -219,7 +219,7 @@ type Facts struct {
 	BookedBy    string      `json:"booked_by,omitempty"`   // of an invitation or a request: name of the user who booked for the organizer
 	Handover    bool        `json:"handover,omitempty"`    // of an invitation: the recipient has become the organizer
 	By          string      `json:"by,omitempty"`          // name of the user who changed, cancelled or decided
-	ByFor       []string    `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy
+	ByFor       []string    `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy, or acted as delegate
 	Request     *Requested  `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
 	Move        *Placement  `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
 	WaitID      int64       `json:"wait_id,omitempty"`     // of an offer from the waiting list
@@ -274,15 +274,17 @@ type Contact struct {
 	Response Response `json:"response,omitempty"` // of an attendee: needs_action, accepted, declined or tentative
 }
 
-// Record adds a history entry, which the next save writes. It names the person who acted for the actor.
+// Record adds a history entry, which the next save writes. The actor of what a delegate did is the delegate, and
+// the change "acted_for" names the person for whom.
 func (m *Meeting) Record(e Entry) {
-	if s := e.Actor.Sender; s != nil {
+	if d := e.Actor.Delegate; d != nil {
 		changes := maps.Clone(e.Changes)
 		if changes == nil {
 			changes = map[string]Change{}
 		}
-		changes["sent_by"] = Change{To: cmp.Or(s.Name, s.Email)}
-		e.Changes = changes
+		changes["acted_for"] = Change{To: cmp.Or(e.Actor.Name, e.Actor.Email)}
+		e.Changes, e.Actor = changes, *d
+		e.Actor.Name = cmp.Or(d.Name, d.Email)
 	}
 	m.History = append(m.History, e)
 }

@@ -18,8 +18,11 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 		ScheduleVersion: 1,
 		CreatedAt:       at,
 	}
-	if t.Organizer.UserID != by.ID {
-		m.bookedBy = by.Name
+	if booker := by.Acting(); t.Organizer.UserID != booker.ID {
+		m.bookedBy = booker.Name
+		if booker.ID != 0 {
+			m.BookedBy = Person{UserID: booker.ID, Name: booker.Name}
+		}
 	}
 	m.Foreign = t.Import.Foreign()
 	m.set(t, at)

@@ -45,6 +45,7 @@ type Meeting struct {
 	Timezone         string     // IANA zone of its local times, by default its first room's
 	Shown            clock.Slot // local start and end in Timezone by the zone's rules when they were set, stored as UTC
 	Organizer        Person     // UserID is set
+	BookedBy         Person     // user who booked it for the organizer, by UserID and Name; without UserID: the organizer did
 	RoomIDs          []int64
 	RoomNames        []string // by RoomIDs, including deleted rooms; read by the store, never written
 	Limits           []Limit  `json:"-"` // of its rooms and of those of a requested change, perhaps of more; never written

@@ -38,7 +38,7 @@ func addressed(n Notice, to []Person, by Actor) []Notice {
 	seen := map[string]bool{}
 	own := ""
 	if by.Kind == ActorUser {
-		own = strings.ToLower(by.Email)
+		own = strings.ToLower(by.Acting().Email)
 	}
 	channel := n.Channel
 	for _, p := range to {
@@ -131,7 +131,10 @@ func (m *Meeting) Facts(by Actor) Facts {
 		Fields:      mailed(m.Custom),
 	}
 	if by.Kind == ActorUser {
-		f.By = by.Name
+		f.By = by.Acting().Name
+	}
+	if by.Delegate != nil {
+		f.ByFor = []string{by.Name}
 	}
 	f.Attendees = contacts(m.Attendees)
 	return f

@@ -113,6 +113,7 @@ func (r *Room) Clone() *Room {
 	c.Policy.OpeningHours = slices.Clone(r.Policy.OpeningHours)
 	if r.Policy.Quota != nil {
 		c.Policy.Quota = new(*r.Policy.Quota)
+		c.Policy.Quota.Groups = slices.Clone(r.Policy.Quota.Groups)
 	}
 	return &c
 }

@@ -53,7 +53,7 @@ func (t *Terms) typeViolations(base *Meeting, by Actor) []Fault {
 	var v fault.List
 	stays := base != nil && base.TypeID == t.Type.ID
 	ranks := func(a Actor) bool { return a.IsAdmin() || RoleRanks[a.Role] >= RoleRanks[t.Type.MinRole] }
-	if !stays && !by.both(ranks) {
+	if !stays && !ranks(by.alone()) {
 		v.Violate("type_id", "type_role", Figures{Limit: string(t.Type.MinRole)}, "meetings of the type %s are only for the role %s", t.Type.Name, t.Type.MinRole)
 	}
 	var rooms []*policy.Room

@@ -54,7 +54,7 @@ func undoable(by Actor, length time.Duration, at time.Time) *Undoable {
 	if length <= 0 || by.Kind != ActorUser || by.ID == 0 || by.Quiet || by.Calendar {
 		return nil
 	}
-	return &Undoable{UserID: by.ID, At: at, Until: at.Add(length)}
+	return &Undoable{UserID: by.Acting().ID, At: at, Until: at.Add(length)}
 }
 
 // MakeUndoable lets the actor undo a change for some time.

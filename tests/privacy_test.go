@@ -230,7 +230,7 @@ func TestPrivacy_everything(t *testing.T) {
 		t.Logf("%d requests, %d of %d operations answered", asked, len(answered), len(d.operations()))
 
 		// Nor which meetings belong together, and how many people answer.
-		hidden := with{"series_id": nil, "original_start": nil, "pending_change": nil, "attendees": []any{}, "reminders": []any{}, "description": "",
+		hidden := with{"series_id": nil, "original_start": nil, "booked_by": nil, "pending_change": nil, "attendees": []any{}, "reminders": []any{}, "description": "",
 			"organizer": with{"id": 0.0, "name": "", "email": ""}}
 		for _, c := range []*testenv.Client{a.bob, a.mona, a.rita} {
 			c.WantProblem(t, http.StatusNotFound, "not_found", http.MethodGet, at("/series/%d", a.series), nil)

@@ -359,3 +359,90 @@ func TestMeetingTypes(t *testing.T) {
 		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("/types/%d", unused.ID), nil, nil)
 	})
 }
+
+// TestQuotas_byGroup: members of groups have quotas of their own, everywhere, and from the moment they are members.
+func TestQuotas_byGroup(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		group := func(name string) (id int64) {
+			var g struct{ ID int64 }
+			admin.Want(t, http.StatusCreated, http.MethodPost, "/groups", with{"name": name}, &g)
+			return g.ID
+		}
+		staff, students := group("Staff"), group("Students")
+		join := func(method string, group int64, who *testenv.Client) {
+			admin.Want(t, http.StatusNoContent, method, at("/groups/%d/members/%d", group, who.User.ID), nil, nil)
+		}
+		join(http.MethodPut, staff, alice)
+		quota := with{"per": "week", "count": 1, "groups": []with{{"group_id": staff}, {"group_id": students, "duration": "2h"}}}
+		lab := admin.NewRoom(t, "Lab", with{"policy": with{"quota": quota}})
+		start := aMonday().Add(9 * time.Hour)
+		book := func(hours int) with {
+			at := start.Add(time.Duration(hours) * time.Hour)
+			return testenv.Booking(at, at.Add(time.Hour), []int64{lab.ID})
+		}
+		free := func(c *testenv.Client, hours int) bool {
+			at := start.Add(time.Duration(hours) * time.Hour)
+			offers := testenv.All[struct{ Free bool }](t, c, "/availability?start="+at.Format(time.RFC3339)+"&end="+at.Add(time.Hour).Format(time.RFC3339))
+			return len(offers) == 1 && offers[0].Free
+		}
+		skips := func(c *testenv.Client, hours int) int {
+			body := book(hours)
+			body["rrule"], body["on_conflict"] = "FREQ=DAILY;COUNT=2", "skip"
+			var preview struct {
+				Skipped []struct{ Reason string }
+			}
+			c.Want(t, http.StatusOK, http.MethodPost, "/series/preview", body, &preview)
+			return len(preview.Skipped)
+		}
+		refused := func(c *testenv.Client, hours int, limit string) {
+			t.Helper()
+			p := c.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPost, "/meetings", book(hours))
+			if len(p.Errors) != 1 || p.Errors[0].Code != "quota" || !strings.Contains(p.Errors[0].Message, limit) {
+				t.Errorf("%+v, want a quota of %s", p.Errors, limit)
+			}
+			if free(c, hours) {
+				t.Error("what is refused is said to be free")
+			}
+		}
+		for i := range 3 { // no limit for staff
+			alice.Book(t, book(i))
+		}
+		if !free(alice, 3) || skips(alice, 4) != 0 {
+			t.Error("staff is limited")
+		}
+		mine := bob.Book(t, book(3)) // one for everybody else
+		refused(bob, 4, "once per week")
+		join(http.MethodPut, students, bob)
+		bob.Book(t, book(4))
+		refused(bob, 5, "2h per week")
+		if n := skips(bob, 5); n != 2 {
+			t.Errorf("the preview of a series skips %d dates, want 2", n)
+		}
+		admin.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", mine.ID), with{}, nil)
+		second := bob.Book(t, book(3))
+		bob.WantProblem(t, http.StatusUnprocessableEntity, "policy_violation", http.MethodPatch, at("/meetings/%d", second.ID), with{"start": start.Add(6 * time.Hour).Format(time.RFC3339), "end": start.Add(8 * time.Hour).Format(time.RFC3339)})
+		join(http.MethodPut, staff, bob) // the most generous of the groups counts
+		bob.Book(t, book(5))
+		join(http.MethodDelete, staff, bob)
+		refused(bob, 6, "2h per week")
+
+		// A group that a quota names stays, and exists.
+		admin.WantProblem(t, http.StatusConflict, "state_conflict", http.MethodDelete, at("/groups/%d", students), nil)
+		for field, groups := range map[string][]with{
+			"body.policy.quota.groups":             {{"group_id": 4711}},
+			"body.policy.quota.groups[1].group_id": {{"group_id": staff}, {"group_id": staff, "count": 1}},
+			"body.policy.quota.groups[0].duration": {{"group_id": staff, "duration": "soon"}},
+		} {
+			p := admin.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPatch, at("/rooms/%d", lab.ID), with{"policy": with{"quota": with{"per": "day", "count": 1, "groups": groups}}})
+			if len(p.Errors) != 1 || p.Errors[0].Location != field {
+				t.Errorf("%v: %+v, want %s", groups, p.Errors, field)
+			}
+		}
+		admin.Want(t, http.StatusOK, http.MethodPatch, at("/rooms/%d", lab.ID), with{"policy": with{"quota": nil}}, nil)
+		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("/groups/%d", students), nil, nil)
+		alice.Book(t, book(6))
+	})
+}

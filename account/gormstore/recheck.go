@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"gorm.io/gorm"
@@ -11,7 +12,8 @@ import (
 
 // Recheck checks, in the transaction that acts, that the caller still has the rights of the
 // request. It returns [account.ErrUnauthorized] if the token has ended or the user is disabled,
-// and [account.ErrForbidden] if the role has fewer rights or the user has left a group. Until the transaction ends the rights
+// and [account.ErrForbidden] if the role has fewer rights, or the user has left a group or no longer acts for
+// somebody. Until the transaction ends the rights
 // cannot change: Postgres locks the rows, and SQLite runs one writing transaction at a time.
 // Callers without a request, such as jobs, pass.
 func Recheck(tx *gorm.DB) error { return recheck(tx, tx.Name() == "postgres") }
@@ -32,6 +34,7 @@ func recheck(tx *gorm.DB, lock bool) error {
 	var now []struct {
 		Role     account.Role
 		GroupIDs string
+		ActsFor  string
 	}
 	err := statements.Raw(tx, name, p.UserID, p.TokenID).Find(&now).Error
 	switch {
@@ -39,7 +42,7 @@ func recheck(tx *gorm.DB, lock bool) error {
 		return wrap("check the caller's rights", err)
 	case len(now) == 0:
 		return account.ErrUnauthorized
-	case !now[0].Role.Covers(p.Role), !includes(groupIDs(now[0].GroupIDs), p.Groups):
+	case !now[0].Role.Covers(p.Role), !includes(groupIDs(now[0].GroupIDs), p.Groups), !acts(actsFor(now[0].ActsFor), p.ActsFor):
 		return account.ErrForbidden
 	}
 	return nil
@@ -61,19 +64,24 @@ type Guard struct{}
 // Check calls [Recheck].
 func (Guard) Check(tx *gorm.DB) error { return Recheck(tx) }
 
-// Credential returns the token of the request, the roles that its user may have, and the groups that the
-// user must be in, for statements that recheck rights themselves. The token is 0 if the request has none.
-func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64) {
+// Credential returns the token of the request, the roles that its user may have, the groups that the user must
+// be in, and a JSON array of the users for whom they must act, for statements that recheck rights themselves.
+// The token is 0 if the request has none.
+func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64, actsFor string) {
 	p, ok := account.FromContext(ctx)
 	if !ok || p.TokenID == 0 {
-		return 0, nil, nil
+		return 0, nil, nil, "[]"
 	}
 	for _, r := range account.Roles {
 		if r.Covers(p.Role) {
 			roles = append(roles, string(r))
 		}
 	}
-	return p.TokenID, roles, p.Groups
+	b, err := json.Marshal(append([]account.ActsFor{}, p.ActsFor...))
+	if err != nil {
+		panic(err) // numbers
+	}
+	return p.TokenID, roles, p.Groups, string(b)
 }
 
 // GuardedTrail is a [Trail] that rechecks the caller's rights with each entry, for stores that

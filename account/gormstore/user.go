@@ -30,6 +30,7 @@ type userRow struct {
 	AwayUntil     *time.Time
 	DeputyID      *int64
 	GroupIDs      string `gorm:"->" json:"-"` // JSON; a trigger keeps it
+	ActsFor       string `gorm:"->" json:"-"` // likewise
 	Version       int64
 	CreatedAt     time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt     time.Time `gorm:"autoUpdateTime:false"`
@@ -63,7 +64,7 @@ func (r *userRow) user() *account.User {
 		Away: away,
 		ID:   r.ID, Email: r.Email, Name: r.Name, Role: account.Role(r.Role), Phone: r.Phone, Locale: r.Locale, Timezone: r.Timezone,
 		CalendarMails: r.CalendarMails, PasswordHash: r.PasswordHash, DisabledAt: zeroOrUTC(r.DisabledAt), InvitedUntil: zeroOrUTC(r.InvitedUntil), Version: r.Version,
-		Groups: groupIDs(r.GroupIDs), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+		Groups: groupIDs(r.GroupIDs), ActsFor: actsFor(r.ActsFor), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}
 }
 

@@ -44,6 +44,7 @@ func Register(api huma.API, svc *account.Service, o Options) {
 	h.registerTokens(api)
 	h.registerUsers(api)
 	h.registerGroups(api)
+	h.registerDelegates(api)
 }
 
 func peer(ctx huma.Context) string {

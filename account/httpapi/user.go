@@ -26,15 +26,26 @@ type UserBody struct {
 	Invited       *time.Time   `json:"invited_until" doc:"When the link in the user's invitation expires or has expired; null without an open invitation"`
 	Away          *AwayBody    `json:"away" doc:"Current or planned absence; null if there is none"`
 	CalendarMails bool         `json:"calendar_mails" doc:"Whether the meetings that the user organizes arrive as mails for their calendar"`
+	ActsFor       []Principal  `json:"acts_for" nullable:"false" doc:"Users for whom the user acts as delegate; for their names see /me/principals"`
 	Version       int64        `json:"version"`
 	CreatedAt     time.Time    `json:"created_at"`
 	UpdatedAt     time.Time    `json:"updated_at"`
 }
 
+// Principal is a user for whom another user acts as delegate.
+type Principal struct {
+	ID      int64 `json:"id"`
+	Private bool  `json:"private" doc:"Whether private meetings are included"`
+}
+
 func userOf(u *account.User) UserBody {
+	acts := make([]Principal, len(u.ActsFor))
+	for i, a := range u.ActsFor {
+		acts[i] = Principal{ID: a.UserID, Private: a.Private}
+	}
 	return UserBody{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Phone: u.Phone, Locale: u.Locale, Timezone: u.Timezone,
-		Disabled: !u.Active(), Invited: rest.OrNull(u.InvitedUntil), Away: awayOf(u.Away), CalendarMails: u.CalendarMails, Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Disabled: !u.Active(), Invited: rest.OrNull(u.InvitedUntil), Away: awayOf(u.Away), CalendarMails: u.CalendarMails, ActsFor: acts, Version: u.Version, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 }
 

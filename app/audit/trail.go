@@ -137,7 +137,7 @@ func clean(s string) string {
 }
 
 // silent lists columns whose changes do not matter to readers.
-var silent = map[string]bool{"id": true, "version": true, "created_at": true, "updated_at": true, "closures": true, "group_ids": true, "members": true}
+var silent = map[string]bool{"id": true, "version": true, "created_at": true, "updated_at": true, "closures": true, "group_ids": true, "acts_for": true, "members": true}
 
 // fieldsOf returns the fields of rows and maps, by column and key, as in JSON. Objects are
 // flattened: policy.min_duration.

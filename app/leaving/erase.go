@@ -157,8 +157,11 @@ func (s *Store) eraseTables(ctx context.Context, e *Erasure, at time.Time) error
 const rowsAtOnce = 2000
 
 func (s *Store) eraseTable(ctx context.Context, t *table, e *Erasure) error {
-	if t.Owner != "" && e.UserID != 0 {
-		res := s.db.WithContext(ctx).Exec("DELETE FROM "+t.Name+" WHERE "+t.Owner+" = ?", e.UserID)
+	for _, owner := range t.Owners {
+		if e.UserID == 0 {
+			break
+		}
+		res := s.db.WithContext(ctx).Exec("DELETE FROM "+t.Name+" WHERE "+owner+" = ?", e.UserID)
 		if res.Error != nil {
 			return res.Error
 		}

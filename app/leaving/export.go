@@ -21,6 +21,7 @@ type section struct{ name, query string }
 var sections = []section{
 	{"profile", `SELECT id, email, name, role, phone, locale, timezone, calendar_mails, away_from, away_until, disabled_at, created_at, updated_at FROM users WHERE id = $id`},
 	{"meetings_organized", `SELECT id, title, description, starts_at, ends_at, timezone, status, visibility, fields, series_id, created_at, updated_at FROM meetings WHERE organizer_id = $id`},
+	{"meetings_booked_for_others", `SELECT id, organizer_id, starts_at, ends_at, created_at FROM meetings WHERE booked_by = $id AND organizer_id <> $id`},
 	{"series_organized", `SELECT id, title, description, timezone, starts, ends, rrule, fields, created_at FROM series
 		WHERE organizer_id = $id AND id IN (SELECT series_id FROM meetings WHERE organizer_id = $id)`},
 	{"meetings_attended", `SELECT m.id, m.title, m.starts_at, m.ends_at, m.status, a.name, a.phone, a.response, a.comment FROM attendees a JOIN meetings m ON m.id = a.meeting_id WHERE lower(a.email) = $email`},
@@ -48,8 +49,9 @@ func (s *Service) Export(ctx context.Context, userID int64) (write func(io.Write
 	}
 	parts := sections
 	for _, t := range all {
-		if t.Owner != "" {
-			parts = append(parts[:len(parts):len(parts)], section{t.Name, "SELECT " + strings.Join(t.open(), ", ") + " FROM " + t.Name + " WHERE " + t.Owner + " = $id"})
+		if len(t.Owners) > 0 {
+			of := strings.Join(t.Owners, " = $id OR ") + " = $id"
+			parts = append(parts[:len(parts):len(parts)], section{t.Name, "SELECT " + strings.Join(t.open(), ", ") + " FROM " + t.Name + " WHERE " + of})
 		}
 	}
 	return func(w io.Writer) error {

@@ -16,7 +16,7 @@ type table struct {
 	Texts   []string        // columns that hold texts or JSON
 	JSON    map[string]bool // of them, those whose type is JSON
 	Columns []string
-	Owner   string   // column of the user without whom a row makes no sense; empty: none
+	Owners  []string // columns of users without whom a row makes no sense
 	Users   []string // columns that name a user
 }
 
@@ -24,7 +24,7 @@ type table struct {
 var skipped = []string{"delay_jobs", "erasures", "goose_db_version"}
 
 // naming are columns that name users.
-var naming = []string{"user_id", "organizer_id", "actor_id", "decided_by", "by_user_id", "to_user_id", "deputy_id"}
+var naming = []string{"user_id", "organizer_id", "actor_id", "decided_by", "by_user_id", "to_user_id", "deputy_id", "delegate_id", "booked_by"}
 
 type columnRow struct{ TableName, ColumnName, Kind string }
 
@@ -81,7 +81,7 @@ func tables(ctx context.Context, db *gorm.DB) ([]*table, error) {
 	if err == nil {
 		err = each(owners, func(t *table, r columnRow) {
 			if t.Name != "departures" { // it shows that the user has left
-				t.Owner = r.ColumnName
+				t.Owners = append(t.Owners, r.ColumnName)
 			}
 		})
 	}

@@ -137,9 +137,9 @@ func (s *Service) withGroups(ctx context.Context, by meeting.Actor) (meeting.Act
 	if by.Kind != meeting.ActorUser || by.ID == 0 || by.IsAdmin() || by.Groups != nil {
 		return by, nil
 	}
-	groups, err := s.store.GroupsOf(ctx, by.ID)
+	groups, err := s.GroupsOf(ctx, by.ID)
 	if err != nil {
-		return by, fmt.Errorf("look up groups: %w", err)
+		return by, err
 	}
 	by.Groups = &groups
 	return by, nil

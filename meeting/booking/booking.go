@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +49,12 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 	if err != nil {
 		return nil, err
 	}
-	if err := f.AuthorizeOrganizer(by, by.Person(), known, known.Rooms); err != nil {
+	if acting, err := f.Booker(by, known, known.Rooms); err != nil {
 		return nil, err
+	} else if acting.Delegate != nil {
+		if by, err = s.ForDecision(ctx, acting); err != nil {
+			return nil, err
+		}
 	}
 	if f.Override != nil && !by.MayOverride(known.Rooms) {
 		return nil, meeting.ErrForbidden
@@ -157,7 +162,10 @@ func (s *Service) Meetings(ctx context.Context, by meeting.Actor, q meeting.Meet
 // version.
 func (s *Service) Update(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*meeting.Meeting, error) {
 	conf := s.Settings()
-	by, err := s.WithDeputies(ctx, by)
+	by, err := s.actingOn(ctx, by, id)
+	if err == nil {
+		by, err = s.WithDeputies(ctx, by)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +183,7 @@ func (s *Service) Revise(m *meeting.Meeting, by meeting.Actor, ifMatch *int64, f
 	if !by.MayEdit(m) && !f.NamesOnlyOrganizer() || f.Override != nil && !by.MayOverride(c.Known.Rooms) {
 		return meeting.ErrForbidden
 	}
-	if err := f.MayChange(m, by); err != nil {
+	if err := cmp.Or(f.MayChange(m, by), f.CheckDelegate(by)); err != nil {
 		return err
 	}
 	if err := f.AuthorizeOrganizer(by, m.Organizer, c.Known, c.Known.Rooms); err != nil {
@@ -225,6 +233,10 @@ func (s *Service) Cancel(ctx context.Context, by meeting.Actor, id meeting.ID, i
 	if err := CheckComment("reason", &reason); err != nil {
 		return nil, err
 	}
+	by, err := s.actingOn(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
 	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
@@ -263,7 +275,7 @@ func (s *Service) History(ctx context.Context, by meeting.Actor, id meeting.ID, 
 	if entries, next, err = s.store.History(ctx, id, p); err != nil {
 		return nil, "", err
 	}
-	if by.Blind || !by.MayEdit(m) {
+	if by.Blind || !by.Manages(m) {
 		for i, e := range entries {
 			entries[i] = e.WithoutHidden()
 		}

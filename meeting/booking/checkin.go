@@ -15,7 +15,10 @@ import (
 // CheckIn records that someone came to a meeting, so that its rooms are not released. If the
 // meeting is already checked in, nothing changes.
 func (s *Service) CheckIn(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64) (*meeting.Meeting, error) {
-	by, err := s.WithDeputies(ctx, by)
+	by, err := s.actingOn(ctx, by, id)
+	if err == nil {
+		by, err = s.WithDeputies(ctx, by)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +35,10 @@ func (s *Service) CheckIn(ctx context.Context, by meeting.Actor, id meeting.ID, 
 
 // End ends a meeting in progress; the rest of its time becomes free at once.
 func (s *Service) End(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64) (*meeting.Meeting, error) {
+	by, err := s.actingOn(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
 	return s.Change(ctx, by, id, nil, func(m *meeting.Meeting, c Preparation) error {
 		if !by.MayEdit(m) {
 			return meeting.ErrForbidden
@@ -49,7 +56,10 @@ func (s *Service) End(ctx context.Context, by meeting.Actor, id meeting.ID, ifMa
 // others are refused. Extending a meeting also checks in to it.
 func (s *Service) Extend(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, f Fields) (*meeting.Meeting, error) {
 	conf := s.Settings()
-	by, err := s.WithDeputies(ctx, by)
+	by, err := s.actingOn(ctx, by, id)
+	if err == nil {
+		by, err = s.WithDeputies(ctx, by)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // limitChanges sets [meeting.Meeting.ChangeUntil] for an actor who may change the meeting.
 func (s *Service) limitChanges(ctx context.Context, by meeting.Actor, m *meeting.Meeting) error {
-	if by.MayChangeLate() || !by.MayEdit(m) || !s.Now().Before(m.Slot.Start) {
+	if by.MayChangeLate() || !by.Manages(m) || !s.Now().Before(m.Slot.Start) {
 		return nil
 	}
 	rooms, err := s.RoomsByID(ctx, m.RoomIDs)

@@ -62,7 +62,8 @@ func (f *Fields) organizer(t *meeting.Terms, k Known, found *fault.List) {
 // AuthorizeOrganizer returns [meeting.ErrForbidden] if the fields name an organizer other than the present
 // one, and the actor may not book these rooms for somebody else.
 func (f *Fields) AuthorizeOrganizer(by meeting.Actor, present meeting.Person, k Known, rooms []*meeting.Room) error {
-	if f.Organizer == nil || k.organizer.UserID == present.UserID || by.MayBookFor(rooms) {
+	if f.Organizer == nil || k.organizer.UserID == present.UserID || by.MayBookFor(rooms) ||
+		by.Delegate != nil && by.Delegate.MayBookFor(rooms) { // in their own right
 		return nil
 	}
 	return meeting.ErrForbidden

@@ -16,7 +16,16 @@ import (
 // Respond answers an invitation for the actor, who must be invited. The comment is for the
 // organizer.
 func (s *Service) Respond(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64, r meeting.Response, comment string) (*meeting.Meeting, error) {
+	return s.RespondFor(ctx, by, 0, id, ifMatch, r, comment)
+}
+
+// RespondFor is [Service.Respond] for a user whose delegate the actor is; 0: for the actor.
+func (s *Service) RespondFor(ctx context.Context, by meeting.Actor, userID int64, id meeting.ID, ifMatch *int64, r meeting.Response, comment string) (*meeting.Meeting, error) {
 	if err := checkAnswer(r, &comment); err != nil {
+		return nil, err
+	}
+	by, err := s.respondingFor(ctx, by, userID, func() (*meeting.Meeting, error) { return s.store.Meeting(ctx, id) })
+	if err != nil {
 		return nil, err
 	}
 	return s.respond(ctx, by, id, ifMatch, 0, r, comment)
@@ -57,7 +66,22 @@ func checkAnswer(r meeting.Response, comment *string) error {
 // RespondSeries responds, in one transaction, to all current and future dates of a series that the
 // actor is invited to. If the actor was invited to past dates only, it returns a [*meeting.StateError].
 func (s *Service) RespondSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64, r meeting.Response, comment string) (*SeriesResult, error) {
+	return s.RespondSeriesFor(ctx, by, 0, id, ifMatch, r, comment)
+}
+
+// RespondSeriesFor is [Service.RespondSeries] for a user whose delegate the actor is; 0: for the actor.
+func (s *Service) RespondSeriesFor(ctx context.Context, by meeting.Actor, userID, id int64, ifMatch *int64, r meeting.Response, comment string) (*SeriesResult, error) {
 	if err := checkAnswer(r, &comment); err != nil {
+		return nil, err
+	}
+	by, err := s.respondingFor(ctx, by, userID, func() (*meeting.Meeting, error) {
+		series, err := s.store.Series(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return series.Sample(), nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.respondSeries(ctx, by, id, ifMatch, 0, nil, r, comment)

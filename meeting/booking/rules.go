@@ -45,6 +45,10 @@ func (s *Service) OverQuota(ctx context.Context, userID int64, t *meeting.Terms,
 	}
 	var found []meeting.Fault
 	for _, c := range meeting.QuotaClaims(userID, t.Rooms, t.Slot, base) {
+		c, err := s.OwnQuota(ctx, c)
+		if err != nil {
+			return nil, err
+		}
 		others, err := s.store.Held(ctx, c, id, s.Now())
 		if err != nil {
 			return nil, fmt.Errorf("look up quotas: %w", err)
@@ -52,6 +56,24 @@ func (s *Service) OverQuota(ctx context.Context, userID int64, t *meeting.Terms,
 		found = append(found, c.Check(others)...)
 	}
 	return found, nil
+}
+
+// OwnQuota returns the claim by the quota of its user, whose groups may have another one.
+func (s *Service) OwnQuota(ctx context.Context, c policy.Claim) (policy.Claim, error) {
+	if !c.ByGroup() {
+		return c, nil
+	}
+	groups, err := s.GroupsOf(ctx, c.UserID)
+	return c.In(groups), err
+}
+
+// GroupsOf returns the groups of a user.
+func (s *Service) GroupsOf(ctx context.Context, userID int64) ([]int64, error) {
+	groups, err := s.store.GroupsOf(ctx, userID)
+	if err != nil {
+		return nil, fmt.Errorf("look up groups: %w", err)
+	}
+	return groups, nil
 }
 
 // quotasOfChange is overQuota for a change. It runs before the meeting is locked.

@@ -32,6 +32,10 @@ type UndoStore interface {
 // if the time is over, with [meeting.ErrChangedSince] if the meeting has changed since, and with a
 // [*meeting.ConflictError] if its rooms were taken meanwhile.
 func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifMatch *int64) (*meeting.Meeting, error) {
+	by, err := s.actingOn(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
 	c, err := s.undo(ctx, by, func() (*meeting.PastChange, error) {
 		m, err := s.store.Meeting(ctx, id)
 		if err != nil {
@@ -57,6 +61,10 @@ func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifM
 
 // UndoSeries takes back the actor's latest change of a series, with all its meetings; see [Service.Undo].
 func (s *Service) UndoSeries(ctx context.Context, by meeting.Actor, id int64, ifMatch *int64) (*SeriesResult, error) {
+	by, err := s.actingOnSeries(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
 	c, err := s.undo(ctx, by, func() (*meeting.PastChange, error) {
 		series, err := s.store.Series(ctx, id)
 		if err != nil {
@@ -71,7 +79,7 @@ func (s *Service) UndoSeries(ctx context.Context, by meeting.Actor, id int64, if
 			return nil, meeting.ErrUndoExpired
 		case err != nil:
 			return nil, err
-		case p.UserID != by.ID:
+		case p.UserID != by.Acting().ID:
 			return nil, s.Refuse(ctx, by, series)
 		}
 		return p, fault.CheckVersion(ifMatch, series.Version)
@@ -119,7 +127,7 @@ func (s *Service) undo(ctx context.Context, by meeting.Actor, find func() (*meet
 		}
 		at := s.Now()
 		switch length := s.Settings().Undo; {
-		case p.UserID != by.ID:
+		case p.UserID != by.Acting().ID:
 			return nil, meeting.ErrForbidden
 		case length <= 0 || at.After(p.Until.Add(undoAllowance)):
 			return nil, meeting.ErrUndoExpired

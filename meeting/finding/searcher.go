@@ -57,7 +57,7 @@ func (a *searcher) reasons(r *meeting.Room, slot clock.Slot, taken, held []clock
 	if a.holds(r) || len(violations) > 0 { // as for a booking
 		for _, c := range policy.QuotaClaims(a.ID, []*policy.Room{&r.Room}, slot, policy.Held{}) {
 			others := held
-			if c.RoomID == 0 {
+			if c = c.In(a.groups()); c.RoomID == 0 {
 				others = a.everywhere
 			}
 			violations = append(violations, c.Check(others)...)
@@ -80,7 +80,7 @@ func (a *searcher) suggest(r *meeting.Room, length time.Duration, span clock.Slo
 	}
 	var spent []clock.Slot
 	if a.holds(r) {
-		spent = r.Policy.Quota.Spent(span, length, held, clock.ZoneOrUTC(r.Zone))
+		spent = r.Policy.Quota.For(a.groups()).Spent(span, length, held, clock.ZoneOrUTC(r.Zone))
 	}
 	var some []Suggestion
 	for slot := range r.Openings(span, length, taken, spent) {
@@ -92,6 +92,14 @@ func (a *searcher) suggest(r *meeting.Room, length time.Duration, span clock.Slo
 		}
 	}
 	return some
+}
+
+// groups of the actor.
+func (a *searcher) groups() []int64 {
+	if a.Groups == nil {
+		return nil
+	}
+	return *a.Groups
 }
 
 // missing returns what the room lacks.

@@ -221,7 +221,7 @@ func (s *Service) held(ctx context.Context, a *searcher, rooms []*meeting.Room, 
 			return nil, fmt.Errorf("look up what a person has booked: %w", err)
 		}
 	}
-	limited := slices.DeleteFunc(slices.Clone(rooms), func(r *meeting.Room) bool { return r.Policy.Quota == nil })
+	limited := slices.DeleteFunc(slices.Clone(rooms), func(r *meeting.Room) bool { return r.Policy.Quota.For(a.groups()) == nil })
 	if len(limited) == 0 {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // accessJSON is how access is stored with a room or a site.
@@ -44,13 +45,30 @@ type accessGroupRow struct {
 
 func (accessGroupRow) TableName() string { return "access_groups" }
 
-// saveAccess records which groups the room or site of a row names. It returns a fault if one does not exist.
-func saveAccess(tx *gorm.DB, of accessGroupRow, a *meeting.Access) error {
-	if err := tx.Where(&of).Delete(&accessGroupRow{}).Error; err != nil || a == nil {
+// saveAccess records which groups the room or site of a row names, for access and for the quota of a room. It
+// returns a fault if one does not exist.
+func saveAccess(tx *gorm.DB, of accessGroupRow, a *meeting.Access, q *policy.Quota) error {
+	if err := tx.Where(&of).Delete(&accessGroupRow{}).Error; err != nil {
 		return err
 	}
+	if a != nil {
+		if err := nameGroups(tx, of, a.Groups(), "access"); err != nil {
+			return err
+		}
+	}
+	if q == nil {
+		return nil
+	}
+	groups := make([]int64, len(q.Groups))
+	for i, g := range q.Groups {
+		groups[i] = g.GroupID
+	}
+	return nameGroups(tx, of, groups, "policy.quota.groups")
+}
+
+func nameGroups(tx *gorm.DB, of accessGroupRow, groups []int64, location string) error {
 	var rows []accessGroupRow
-	for _, id := range a.Groups() {
+	for _, id := range groups {
 		row := of
 		row.GroupID = id
 		rows = append(rows, row)
@@ -62,14 +80,18 @@ func saveAccess(tx *gorm.DB, of accessGroupRow, a *meeting.Access) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	lite, okLite := errors.AsType[*driver.Error](err)
 	if ok && pg.Code == "23503" || okLite && lite.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return fault.Invalid("access", "unknown_group", "must name groups that exist")
+		return fault.Invalid(location, "unknown_group", "must name groups that exist")
 	}
 	return err
 }
 
-func (s *Store) GroupsOf(ctx context.Context, userID int64) (groups []int64, err error) {
+func (s *Store) GroupsOf(ctx context.Context, userID int64) ([]int64, error) {
+	return groupsOf(s.db.WithContext(ctx), userID)
+}
+
+func groupsOf(tx *gorm.DB, userID int64) (groups []int64, err error) {
 	var lists []string
-	err = s.db.WithContext(ctx).Table("users").Where("id = ?", userID).Pluck("group_ids", &lists).Error
+	err = tx.Table("users").Where("id = ?", userID).Pluck("group_ids", &lists).Error
 	if err == nil && len(lists) > 0 {
 		err = json.Unmarshal([]byte(lists[0]), &groups)
 	}

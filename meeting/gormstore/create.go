@@ -117,11 +117,12 @@ func (s *Store) insertAtOnce(tx *gorm.DB, m *meeting.Meeting, history []historyR
 	var token int64
 	var roles []string
 	var groups []int64
+	actsFor := "[]"
 	if s.guard != nil {
-		token, roles, groups = s.guard.Credential(tx.Statement.Context)
+		token, roles, groups, actsFor = s.guard.Credential(tx.Statement.Context)
 	}
 	args := append(newMeetingRow(m).values(), inOneParameter(roomRows(m)), inOneParameter(takenRows(m)), inOneParameter(attendeeRows(m)),
-		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","), table(originRows(origin)), textOf(append([]int64{}, groups...)))
+		inOneParameter(reminderRows(m)), inOneParameter(history), token, strings.Join(roles, ","), table(originRows(origin)), textOf(append([]int64{}, groups...)), actsFor)
 	if err = statements.Raw(tx, "create", args...).Find(&id).Error; err != nil || id != 0 {
 		return id, originTaken(err)
 	}

@@ -265,6 +265,11 @@ func (s *search) draw(t *rapid.T) func(*meeting.Room) {
 			if p.Quota.Count == 0 && p.Quota.Duration == 0 {
 				p.Quota.Count = 1
 			}
+			for group := range int64(rapid.IntRange(0, 2).Draw(t, "quota_groups")) {
+				p.Quota.Groups = append(p.Quota.Groups, policy.GroupQuota{
+					GroupID: group + 1, Count: rapid.IntRange(0, 3).Draw(t, "group_count"), Duration: minutes("group_quota", 0, 60, 240),
+				})
+			}
 		}
 		if rapid.Bool().Draw(t, "access") {
 			groups := func(name string) []int64 { return rapid.SampledFrom([][]int64{nil, {1}, {2}, {1, 2}}).Draw(t, name) }

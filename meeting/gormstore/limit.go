@@ -61,7 +61,7 @@ func groupText(ids []int64) string {
 	return "," + strings.Join(texts, ",") + ","
 }
 
-func groupsOf(text string) (ids []int64) {
+func readGroups(text string) (ids []int64) {
 	for part := range strings.SplitSeq(strings.Trim(text, ","), ",") {
 		if id, err := strconv.ParseInt(part, 10, 64); err == nil { // an empty text has none
 			ids = append(ids, id)
@@ -83,7 +83,7 @@ func (s *Store) limits(tx *gorm.DB, rooms []int64) (map[int64]meeting.Limit, err
 		var l meeting.Limit
 		var viewers, readers string
 		err := rows.Scan(&l.RoomID, &viewers, &readers)
-		l.Viewers, l.Readers = groupsOf(viewers), groupsOf(readers)
+		l.Viewers, l.Readers = readGroups(viewers), readGroups(readers)
 		found[l.RoomID] = l
 		return err
 	}, getLimits, s.ids(slices.Compact(rooms)...))
@@ -148,7 +148,7 @@ func (s *Store) HiddenRooms(ctx context.Context, by meeting.Actor) (ids []int64,
 
 // seesAll reports whether no room is hidden from the actor.
 func seesAll(by meeting.Actor) bool {
-	return by.Sender == nil && (by.Kind == meeting.ActorSystem || by.Kind == meeting.ActorUser && by.Role == meeting.Admin || by.Everywhere)
+	return by.Delegate == nil && (by.Kind == meeting.ActorSystem || by.Kind == meeting.ActorUser && by.Role == meeting.Admin || by.Everywhere)
 }
 
 // binder collects parameters of a condition, and returns their names.
@@ -232,10 +232,9 @@ func (s *Store) whereVisible(db *gorm.DB, by *meeting.Actor, room string) *gorm.
 
 // takesPart is the condition that the viewer sees everything of the meeting m; its request is q.
 func (s *Store) takesPart(v meeting.Actor, c *conditions, at time.Time) string {
-	who := c.param(v.ID)
 	sees := []string{
-		"m.organizer_id = " + who,
-		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (a.user_id = " + who + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
+		standsFor("m.organizer_id", v, c),
+		"EXISTS (SELECT 1 FROM attendees a WHERE a.meeting_id = m.id AND (" + standsFor("a.user_id", v, c) + " OR a.email <> '' AND lower(a.email) = lower(" + c.param(v.Email) + ")))",
 	}
 	if v.Role == meeting.Manager {
 		var names []string
@@ -248,6 +247,24 @@ func (s *Store) takesPart(v meeting.Actor, c *conditions, at time.Time) string {
 			waits(c.param(micro(at)))+" AND EXISTS ("+approved+" AND ra.room_id IN ("+changeRooms+"))")
 	}
 	return "(" + strings.Join(sees, " OR ") + ")"
+}
+
+// standsFor is the condition on a user of the meeting m that it is the viewer, or somebody whose delegate there
+// the viewer is.
+func standsFor(user string, v meeting.Actor, c *conditions) string {
+	private, others := []string{c.param(v.ID)}, []string{}
+	for _, p := range v.Delegations() {
+		if p.Private {
+			private = append(private, c.param(p.UserID))
+		} else {
+			others = append(others, c.param(p.UserID))
+		}
+	}
+	condition := user + " IN (" + strings.Join(private, ", ") + ")"
+	if len(others) > 0 {
+		condition = "(" + condition + " OR m.visibility <> 'private' AND " + user + " IN (" + strings.Join(others, ", ") + "))"
+	}
+	return condition
 }
 
 // visible selects meetings whose title the viewer may see at an instant: [meeting.Actor.MaySee] in SQL.

@@ -244,7 +244,7 @@ func (s *Store) forViewer(c *conditions, q meeting.MeetingQuery, brief string) s
 		return brief
 	}
 	return strings.Replace(brief, "WHERE a.meeting_id = m.id)",
-		"WHERE a.meeting_id = m.id AND (a.user_id = "+c.param(q.Viewer.ID)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+		"WHERE a.meeting_id = m.id AND ("+standsFor("a.user_id", *q.Viewer, c)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
 }
 
 // inRooms is the condition on a meeting that it is in any of some rooms: by meeting, not by room, which has

@@ -15,10 +15,10 @@ import (
 )
 
 // selectMeetings reads meetings with all their parts, in one snapshot of the database.
-var selectMeetings = selecting(attendeesOf, remindersOf, "(SELECT s.first_meeting_id FROM series s WHERE s.id = m.series_id)")
+var selectMeetings = selecting(attendeesOf, remindersOf, "(SELECT s.first_meeting_id FROM series s WHERE s.id = m.series_id)", "(SELECT b.name FROM users b WHERE b.id = m.booked_by)")
 
 // selectOutlines reads them without people and reminders.
-var selectOutlines = selecting("NULL", "NULL", "NULL")
+var selectOutlines = selecting("NULL", "NULL", "NULL", "NULL")
 
 const (
 	attendeesOf = `(SELECT {array}({object}('user_id', a.user_id, 'email', a.email, 'name', a.name, 'phone', a.phone,
@@ -31,7 +31,7 @@ const (
 
 // selecting looks up occupancies by meeting. If a room has had some hundred meetings, Postgres would
 // rather read all of its occupancies, from an index that has all columns, unless room_id is an expression.
-func selecting(attendees, reminders, first string) string {
+func selecting(attendees, reminders, first, booker string) string {
 	return `
 	SELECT ` + meetingColumns + `, u.email, u.name, u.phone, u.locale, u.timezone, u.calendar_mails, ` + approvalColumns + `,
 		(SELECT {array}({object}('id', r.id, 'name', r.name, 'starts_at', o.starts_at, 'ends_at', o.ends_at) ORDER BY mr.position)
@@ -40,7 +40,8 @@ func selecting(attendees, reminders, first string) string {
 		  WHERE mr.meeting_id = m.id),
 		` + attendees + `,
 		` + reminders + `,
-		` + first + `
+		` + first + `,
+		` + booker + `
 	FROM meetings m JOIN users u ON u.id = m.organizer_id LEFT JOIN approvals q ON q.meeting_id = m.id`
 }
 
@@ -100,13 +101,15 @@ func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {
 	var o meeting.Person
 	var invited, reminders, inRooms []byte
 	var first *int64
+	var booker *string
 	to := append(row.fields(), &o.Email, &o.Name, &o.Phone, &o.Locale, &o.Timezone, &o.CalendarMails)
-	if err := rows.Scan(append(append(to, approval.fields()...), &inRooms, &invited, &reminders, &first)...); err != nil {
+	if err := rows.Scan(append(append(to, approval.fields()...), &inRooms, &invited, &reminders, &first, &booker)...); err != nil {
 		return nil, err
 	}
 	m := row.meeting()
 	o.UserID = row.OrganizerID
 	m.Organizer, m.SeriesFirst = o, orZero(first)
+	m.BookedBy = meeting.Person{UserID: orZero(row.BookedBy), Name: orZero(booker)}
 	err := cmp.Or(
 		approval.addTo(m),
 		readParts(inRooms, func(r roomPart) { r.addTo(m) }),

@@ -49,6 +49,7 @@ type meetingRow struct {
 	Custom           jsonText  `gorm:"column:fields"`
 	CreatedAt        time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt        time.Time `gorm:"autoUpdateTime:false"`
+	BookedBy         *int64
 	Version          int64
 	ScheduleVersion  int64 // raised by triggers
 }
@@ -64,7 +65,7 @@ func newMeetingRow(m *meeting.Meeting) *meetingRow {
 		DefaultReminders: m.DefaultReminders, CheckInOpensAt: optional(m.CheckIn.Opens), NoShowAt: optional(m.CheckIn.Until),
 		CheckedInAt: optional(m.CheckedInAt), StartedAt: optional(m.StartedAt), EndedAt: optional(m.EndedAt), SeriesID: reference(m.SeriesID),
 		OriginalStart: optional(m.OriginalStart), OriginalWall: wallText(m.OriginalWall), TypeID: reference(m.TypeID), Origin: m.Foreign, ReplyDomain: m.ReplyDomain, Custom: valuesText(m.Custom), CreatedAt: micro(m.CreatedAt), UpdatedAt: micro(m.UpdatedAt),
-		Version: 1, ScheduleVersion: 1,
+		BookedBy: reference(m.BookedBy.UserID), Version: 1, ScheduleVersion: 1,
 	}
 }
 
@@ -72,7 +73,7 @@ func newMeetingRow(m *meeting.Meeting) *meetingRow {
 const meetingColumns = `m.id, m.title, m.description, m.starts_at, m.ends_at, m.timezone, m.shown_start, m.shown_end, m.organizer_id, m.status,
 	m.visibility, m.approval_required, m.approval_deadline, m.decided_at, m.decided_by, m.decision_comment, m.decision_reason, m.default_reminders,
 	m.check_in_opens_at, m.no_show_at, m.checked_in_at, m.started_at, m.ended_at, m.series_id, m.original_start, m.original_wall, m.type_id, m.origin, m.reply_domain, m.fields,
-	m.created_at, m.updated_at, m.version, m.schedule_version`
+	m.created_at, m.updated_at, m.booked_by, m.version, m.schedule_version`
 
 // fields are where a query for meetingColumns puts them.
 func (r *meetingRow) fields() []any {
@@ -80,16 +81,16 @@ func (r *meetingRow) fields() []any {
 		&r.ID, &r.Title, &r.Description, &r.StartsAt, &r.EndsAt, &r.Timezone, &r.ShownStart, &r.ShownEnd, &r.OrganizerID, &r.Status,
 		&r.Visibility, &r.ApprovalRequired, &r.ApprovalDeadline, &r.DecidedAt, &r.DecidedBy, &r.DecisionComment, &r.DecisionReason, &r.DefaultReminders,
 		&r.CheckInOpensAt, &r.NoShowAt, &r.CheckedInAt, &r.StartedAt, &r.EndedAt, &r.SeriesID, &r.OriginalStart, &r.OriginalWall, &r.TypeID, &r.Origin, &r.ReplyDomain, &r.Custom,
-		&r.CreatedAt, &r.UpdatedAt, &r.Version, &r.ScheduleVersion,
+		&r.CreatedAt, &r.UpdatedAt, &r.BookedBy, &r.Version, &r.ScheduleVersion,
 	}
 }
 
-// values are the parameters $1 to $31 of the statement create.
+// values are the parameters $1 to $32 of the statement create.
 func (r *meetingRow) values() []any {
 	return []any{
 		r.Title, r.Description, r.StartsAt, r.EndsAt, r.Timezone, r.ShownStart, r.ShownEnd, r.OrganizerID, string(r.Status), string(r.Visibility),
 		r.ApprovalRequired, r.ApprovalDeadline, r.DecidedAt, r.DecidedBy, r.DecisionComment, r.DecisionReason, r.DefaultReminders,
-		r.CheckInOpensAt, r.NoShowAt, r.CheckedInAt, r.StartedAt, r.EndedAt, r.SeriesID, r.OriginalStart, r.OriginalWall, r.TypeID, string(r.Origin), r.ReplyDomain, r.Custom, r.CreatedAt, r.UpdatedAt,
+		r.CheckInOpensAt, r.NoShowAt, r.CheckedInAt, r.StartedAt, r.EndedAt, r.SeriesID, r.OriginalStart, r.OriginalWall, r.TypeID, string(r.Origin), r.ReplyDomain, r.Custom, r.CreatedAt, r.UpdatedAt, r.BookedBy,
 	}
 }
 

@@ -19,14 +19,14 @@ const (
 		), met AS (
 			SELECT lower(email) AS address, max(email) AS email, max(name) AS name, count(*) AS times FROM invited GROUP BY lower(email)
 		), people AS (
-			SELECT u.email, u.name, coalesce(met.times, 0) AS times
+			SELECT u.id, u.email, u.name, coalesce(met.times, 0) AS times
 			FROM users u LEFT JOIN met ON met.address = lower(u.email)
 			WHERE u.disabled_at IS NULL AND u.id <> $1
 			UNION ALL
-			SELECT met.email, met.name, met.times FROM met
+			SELECT 0, met.email, met.name, met.times FROM met
 			WHERE NOT EXISTS (SELECT 1 FROM users u WHERE lower(u.email) = met.address)
 		)
-		SELECT email, name FROM people WHERE true`
+		SELECT id, email, name FROM people WHERE true`
 	peopleWord  = ` AND (' ' || replace({fold}(name), '-', ' ') LIKE {fold}($%[1]d) ESCAPE '\' OR {fold}(email) LIKE {fold}($%[2]d) ESCAPE '\')`
 	peopleOrder = ` ORDER BY times DESC, {fold}(name), email LIMIT $3`
 )
@@ -44,7 +44,7 @@ func (s *Store) FindPeople(ctx context.Context, q finding.PeopleQuery) ([]meetin
 	var found []meeting.Person
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var p meeting.Person
-		err := rows.Scan(&p.Email, &p.Name)
+		err := rows.Scan(&p.UserID, &p.Email, &p.Name)
 		found = append(found, p)
 		return err
 	}, write(text.String()), args...)

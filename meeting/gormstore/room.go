@@ -151,7 +151,14 @@ type policyJSON struct {
 }
 
 type quotaJSON struct {
-	Per      string `json:"per"`
+	Per      string           `json:"per"`
+	Count    int              `json:"count"`
+	Duration period           `json:"duration"`
+	Groups   []groupQuotaJSON `json:"groups,omitempty"`
+}
+
+type groupQuotaJSON struct {
+	GroupID  int64  `json:"group_id"`
 	Count    int    `json:"count"`
 	Duration period `json:"duration"`
 }
@@ -188,6 +195,9 @@ func newRoomRow(r *meeting.Room) *roomRow {
 	}
 	if q := p.Quota; q != nil {
 		row.Policy.Quota = &quotaJSON{Per: q.Per, Count: q.Count, Duration: period(q.Duration)}
+		for _, g := range q.Groups {
+			row.Policy.Quota.Groups = append(row.Policy.Quota.Groups, groupQuotaJSON{g.GroupID, g.Count, period(g.Duration)})
+		}
 	}
 	return row
 }
@@ -237,6 +247,9 @@ func (p *policyJSON) policy() policy.Policy {
 	}
 	if q := p.Quota; q != nil {
 		rules.Quota = &policy.Quota{Per: q.Per, Count: q.Count, Duration: time.Duration(q.Duration)}
+		for _, g := range q.Groups {
+			rules.Quota.Groups = append(rules.Quota.Groups, policy.GroupQuota{GroupID: g.GroupID, Count: g.Count, Duration: time.Duration(g.Duration)})
+		}
 	}
 	return rules
 }
@@ -275,7 +288,7 @@ func (s *Store) createRoom(tx *gorm.DB, row *roomRow, r *meeting.Room) error {
 	if err := saveApprovers(tx, row.ID, r.Approval); err != nil {
 		return err
 	}
-	if err := saveAccess(tx, accessGroupRow{RoomID: &row.ID}, r.OwnAccess); err != nil {
+	if err := saveAccess(tx, accessGroupRow{RoomID: &row.ID}, r.OwnAccess, r.Policy.Quota); err != nil {
 		return err
 	}
 	if _, err := s.limitInForce(tx, row.ID, r.SiteID); err != nil {
@@ -350,8 +363,8 @@ func (s *Store) UpdateRoom(ctx context.Context, id int64, fn func(*meeting.Room)
 		if err := saveApprovers(tx, id, room.Approval); err != nil {
 			return fmt.Errorf("update room %d: %w", id, err)
 		}
-		if !reflect.DeepEqual(room.OwnAccess, was.OwnAccess) {
-			if err := saveAccess(tx, accessGroupRow{RoomID: &id}, room.OwnAccess); err != nil {
+		if !reflect.DeepEqual(room.OwnAccess, was.OwnAccess) || !reflect.DeepEqual(room.Policy.Quota, was.Policy.Quota) {
+			if err := saveAccess(tx, accessGroupRow{RoomID: &id}, room.OwnAccess, room.Policy.Quota); err != nil {
 				return fmt.Errorf("update room %d: %w", id, err)
 			}
 		}
@@ -410,7 +423,7 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
 			return err
 		}
-		if err := saveAccess(tx, accessGroupRow{RoomID: &id}, nil); err != nil {
+		if err := saveAccess(tx, accessGroupRow{RoomID: &id}, nil, nil); err != nil {
 			return err
 		}
 		// Who saw what took place there still does: room_limits stays. Its groups can be deleted, and are never replaced.

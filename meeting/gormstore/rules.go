@@ -117,6 +117,13 @@ func refused(over *meeting.PolicyError) error {
 func (s *Store) claimQuota(tx *gorm.DB, m *meeting.Meeting, read heldOnce, counts func(meeting.ID) bool, over *meeting.PolicyError) error {
 	var violations []meeting.Fault
 	for _, c := range m.Claims() {
+		if c.ByGroup() {
+			groups, err := groupsOf(tx, c.UserID)
+			if err != nil {
+				return err
+			}
+			c = c.In(groups)
+		}
 		all, err := s.readHeld(tx, c, read, m.UpdatedAt)
 		if err != nil {
 			return err

@@ -42,7 +42,11 @@ func (c *conditions) mentions(text string, viewer *meeting.Actor) {
 	case viewer == nil || !viewer.Blind && viewer.MayManageRooms():
 		audience = ""
 	case !viewer.Blind && viewer.Kind == meeting.ActorUser:
-		audience = " AND (f.value ->> 'audience' = '" + string(meeting.AudienceEveryone) + "' OR m.organizer_id = " + c.param(viewer.ID) + ")"
+		organizers := []string{c.param(viewer.ID)}
+		for _, p := range viewer.Delegations() {
+			organizers = append(organizers, c.param(p.UserID))
+		}
+		audience = " AND (f.value ->> 'audience' = '" + string(meeting.AudienceEveryone) + "' OR m.organizer_id IN (" + strings.Join(organizers, ", ") + "))"
 	}
 	c.all = append(c.all, "(search_fold(m.title) LIKE "+pattern+
 		" OR m.description <> '' AND search_fold(m.description) LIKE "+pattern+

@@ -54,7 +54,7 @@ func (s *Store) CreateSite(ctx context.Context, site *meeting.Site) error {
 		if err := saveAddress(tx, "", mailAddressRow{Address: row.Address, SiteID: &row.ID}); err != nil {
 			return err
 		}
-		if err := saveAccess(tx, accessGroupRow{SiteID: &row.ID}, &site.Access); err != nil {
+		if err := saveAccess(tx, accessGroupRow{SiteID: &row.ID}, &site.Access, nil); err != nil {
 			return err
 		}
 		return s.note(tx, "site.created", row.ID, row.Name, nil, []any{row})
@@ -95,7 +95,7 @@ func (s *Store) UpdateSite(ctx context.Context, id int64, fn func(*meeting.Site)
 		}
 		access := !reflect.DeepEqual(changed.Access, row.Access)
 		if access {
-			if err := saveAccess(tx, accessGroupRow{SiteID: &id}, &site.Access); err != nil {
+			if err := saveAccess(tx, accessGroupRow{SiteID: &id}, &site.Access, nil); err != nil {
 				return fmt.Errorf("update site %d: %w", id, err)
 			}
 			if err := s.limitSite(tx, id, site.Access); err != nil {

@@ -95,7 +95,7 @@ type Guard interface {
 	Check(tx *gorm.DB) error
 	// Credential returns the token of the request, 0: none, the roles that its user may have, and the
 	// groups that the user must be in.
-	Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64)
+	Credential(ctx context.Context) (tokenID int64, roles []string, groups []int64, actsFor string)
 }
 
 // Guarded returns the store with a guard for all its changes.

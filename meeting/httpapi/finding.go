@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/finding"
 )
@@ -51,6 +52,8 @@ type Need struct {
 	Features  []string `query:"features,explode" doc:"Rooms with all of these features; repeat the parameter or separate values with commas"`
 	SiteID    int64    `query:"site_id"`
 	RoomID    []int64  `query:"room_id,explode" doc:"Only these rooms; repeat the parameter"`
+
+	OrganizerID int64 `query:"organizer_id" minimum:"0" doc:"User for whom you book: the rights and limits of that user count. For delegates of the user"`
 }
 
 func (in *Need) need(d *decoder) finding.Need {
@@ -110,7 +113,7 @@ func (in *availabilityInput) query(zone *time.Location) (finding.AvailabilityQue
 }
 
 func (h *handlers) availability(ctx context.Context, in *availabilityInput) (*listOutput[Availability], error) {
-	by, err := actorOf(ctx)
+	by, err := h.searcher(ctx, in.OrganizerID)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +174,7 @@ func (in *suggestionsInput) query(zone *time.Location) (n finding.Need, length t
 }
 
 func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*listOutput[Suggestion], error) {
-	by, err := actorOf(ctx)
+	by, err := h.searcher(ctx, in.OrganizerID)
 	if err != nil {
 		return nil, err
 	}
@@ -190,4 +193,13 @@ func (h *handlers) suggestions(ctx context.Context, in *suggestionsInput) (*list
 	return listed(found, "", func(s finding.Suggestion) Suggestion {
 		return Suggestion{Room: roomOf(s.Room), Start: s.Slot.Start.UTC(), End: s.Slot.End.UTC(), NeedsApproval: s.NeedsApproval}
 	}), nil
+}
+
+// searcher returns the caller, or the caller as a delegate of a user; 0: none.
+func (h *handlers) searcher(ctx context.Context, userID int64) (meeting.Actor, error) {
+	by, err := actorOf(ctx)
+	if err != nil {
+		return by, err
+	}
+	return h.svc.Searcher(ctx, by, userID)
 }

@@ -141,7 +141,7 @@ func newClient(t *testing.T) *client {
 		Meetings: svc, Approval: approval.NewService(svc, store), Series: series.NewService(svc, store),
 		Waitlist: waitlist.NewService(svc, store, directory{}, nobody{}), Places: places.NewService(svc, store, directory{}, nobody{}, slog.New(slog.DiscardHandler)),
 		Branding: branding.NewService(svc, store), Public: public.NewService(svc, store), Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{},
-		State: func(ctx context.Context) (any, error) { return db.State(ctx) },
+		State:   func(ctx context.Context) (any, error) { return db.State(ctx) },
 		Lookups: account.NewMemoryLimiter(httpapi.PeopleRate), Faults: account.NewMemoryLimiter(httpapi.FaultRate),
 	})
 	return &client{t, api}
@@ -295,7 +295,7 @@ func TestMeetings(t *testing.T) {
 	expected := object{
 		"id": 1., "room_ids": []any{1.}, "rooms": []any{object{"id": 1., "name": "Turing"}}, "title": "Design review", "description": "",
 		"start": "2027-02-10T09:00:00Z", "end": "2027-02-10T10:00:00Z", "timezone": "Europe/Berlin",
-		"organizer": object{"id": 1., "name": "Ann", "email": "ann@example.org"},
+		"organizer": object{"id": 1., "name": "Ann", "email": "ann@example.org"}, "booked_by": nil,
 		"attendees": []any{object{"user_id": 2., "email": "BOB@example.org", "name": "Bob", "phone": "", "locale": "", "timezone": "", "response": "needs_action", "comment": nil}},
 		"reminders": []any{object{"before": "start", "offset": "15m", "channels": []any{"email", "sms"}}}, "default_reminders": false,
 		"visibility": "public", "status": "confirmed",

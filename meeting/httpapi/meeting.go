@@ -27,6 +27,7 @@ type Meeting struct {
 	End              time.Time      `json:"end"`
 	Timezone         string         `json:"timezone" doc:"Time zone in which the times were entered, or that of the first room"`
 	Organizer        Organizer      `json:"organizer" doc:"Organizer; empty if the meeting is private and you may not see it"`
+	BookedBy         *Booker        `json:"booked_by" doc:"User who booked the meeting for the organizer, such as a delegate; null if the organizer did"`
 	Attendees        []Attendee     `json:"attendees" nullable:"false"`
 	Reminders        []Reminder     `json:"reminders" nullable:"false"`
 	DefaultReminders bool           `json:"default_reminders" doc:"Whether the reminders follow the installation's defaults"`
@@ -76,6 +77,12 @@ type Organizer struct {
 	ID    int64  `json:"id"`
 	Name  string `json:"name"`
 	Email string `json:"email"`
+}
+
+// Booker is who booked for the organizer.
+type Booker struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
 }
 
 // Attendee is a person invited to a meeting.
@@ -154,6 +161,7 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		Title: m.Title, Description: m.Description,
 		Start: m.Slot.Start.UTC(), End: m.Slot.End.UTC(), Timezone: m.Timezone,
 		Organizer:        Organizer{ID: m.Organizer.UserID, Name: m.Organizer.Name, Email: m.Organizer.Email},
+		BookedBy:         bookedBy(m.BookedBy),
 		Attendees:        list(m.Attendees, attendeeOf),
 		Reminders:        list(m.Reminders, reminderOf),
 		DefaultReminders: m.DefaultReminders,
@@ -177,6 +185,14 @@ func meetingOf(m *meeting.Meeting) Meeting {
 		ChangeUntil:      instant(m.ChangeUntil),
 		UndoUntil:        undoUntil(m.Undoable),
 	}
+}
+
+// bookedBy is null for meetings that their organizers booked.
+func bookedBy(p meeting.Person) *Booker {
+	if p.UserID == 0 {
+		return nil
+	}
+	return &Booker{ID: p.UserID, Name: p.Name}
 }
 
 func undoUntil(u *meeting.Undoable) *time.Time {
@@ -268,7 +284,7 @@ type MeetingPatch struct {
 	Visibility     Field[string]          `json:"visibility,omitempty" enum:"public,private"`
 	TypeID         Field[int64]           `json:"type_id,omitempty" doc:"Active meeting type; null for an ordinary meeting"`
 	Fields         Field[map[string]any]  `json:"fields,omitempty" doc:"Values of custom fields by name; null clears one, and fields that are left out keep theirs. Required fields of the rooms must have values"`
-	OrganizerID    Field[int64]           `json:"organizer_id,omitempty" doc:"User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you"`
+	OrganizerID    Field[int64]           `json:"organizer_id,omitempty" doc:"User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you"`
 	OrganizerEmail Field[string]          `json:"organizer_email,omitempty" doc:"Email address of that user, instead of organizer_id"`
 	Override       *OverrideInput         `json:"override,omitempty" doc:"Overrides room policies, but never other meetings; admins only"`
 }

@@ -16,8 +16,9 @@ import (
 
 // PersonRef is a person to invite.
 type PersonRef struct {
-	Name  string `json:"name" doc:"Name; empty if unknown"`
-	Email string `json:"email"`
+	Name   string `json:"name" doc:"Name; empty if unknown"`
+	Email  string `json:"email"`
+	UserID *int64 `json:"user_id" doc:"User ID; null if the person is not a user of this installation"`
 }
 
 // PeopleRate is enough for typing, and too little to copy a directory unnoticed.
@@ -102,5 +103,7 @@ func (h *handlers) people(ctx context.Context, in *peopleInput) (*listOutput[Per
 	if err != nil {
 		return nil, err
 	}
-	return listed(found, "", func(p meeting.Person) PersonRef { return PersonRef{Name: p.Name, Email: p.Email} }), nil
+	return listed(found, "", func(p meeting.Person) PersonRef {
+		return PersonRef{Name: p.Name, Email: p.Email, UserID: number(p.UserID)}
+	}), nil
 }

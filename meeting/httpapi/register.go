@@ -184,6 +184,12 @@ func actorOf(ctx context.Context) (meeting.Actor, error) {
 	}
 	return meeting.Actor{
 		Kind: meeting.ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: meeting.Role(p.Role), CalendarMails: p.CalendarMails, Groups: &p.Groups,
-		Blind: !p.HasScope(account.MeetingsRead) && !p.HasScope(account.MeetingsWrite),
+		ActsFor: actsFor(p.ActsFor),
+		Blind:   !p.HasScope(account.MeetingsRead) && !p.HasScope(account.MeetingsWrite),
 	}, nil
+}
+
+func actsFor(from []account.ActsFor) *[]meeting.ActsFor {
+	all := list(from, func(a account.ActsFor) meeting.ActsFor { return meeting.ActsFor(a) })
+	return &all
 }

@@ -13,6 +13,7 @@ import (
 type Answer struct {
 	Response string `json:"response" enum:"accepted,declined,tentative,needs_action" doc:"Your response; needs_action withdraws an earlier one"`
 	Comment  string `json:"comment,omitempty" doc:"Comment for the organizer; at most 1,000 characters"`
+	UserID   int64  `json:"user_id,omitempty" minimum:"1" doc:"User for whom you respond as delegate; defaults to you"`
 }
 
 type answerInput struct {
@@ -41,7 +42,7 @@ func (h *handlers) respond(ctx context.Context, in *answerInput) (*one[Meeting],
 	if err != nil {
 		return nil, err
 	}
-	return answer(h.svc.Respond(ctx, by, in.ID, in.version(), meeting.Response(a.Response), a.Comment))
+	return answer(h.svc.RespondFor(ctx, by, a.UserID, in.ID, in.version(), meeting.Response(a.Response), a.Comment))
 }
 
 func (h *handlers) respondSeries(ctx context.Context, in *answerInput) (*one[SeriesResult], error) {
@@ -53,5 +54,5 @@ func (h *handlers) respondSeries(ctx context.Context, in *answerInput) (*one[Ser
 	if err != nil {
 		return nil, err
 	}
-	return answerSeries(h.svc.RespondSeries(ctx, by, in.ID, in.version(), meeting.Response(a.Response), a.Comment))
+	return answerSeries(h.svc.RespondSeriesFor(ctx, by, a.UserID, in.ID, in.version(), meeting.Response(a.Response), a.Comment))
 }

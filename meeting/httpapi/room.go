@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"punctual/account/fault"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
@@ -83,6 +84,15 @@ type Quota struct {
 	Per      string  `json:"per" enum:"day,week,month"`
 	Count    *int    `json:"count,omitempty" minimum:"0" maximum:"1000000"`
 	Duration *string `json:"duration,omitempty" example:"10h"`
+
+	Groups []GroupQuota `json:"groups,omitempty" doc:"Quotas for members of groups, which apply instead. For members of several of them, the most generous values apply"`
+}
+
+// GroupQuota is the quota of each member of a group, in the same period.
+type GroupQuota struct {
+	GroupID  int64   `json:"group_id" minimum:"1" maximum:"9007199254740991"`
+	Count    *int    `json:"count,omitempty" minimum:"0" maximum:"1000000" doc:"Not limited if omitted"`
+	Duration *string `json:"duration,omitempty" example:"10h" doc:"Not limited if omitted"`
 }
 
 // CheckIn says whether check-in is required, and when it is open.
@@ -162,6 +172,13 @@ func policyOf(p policy.Policy) Policy {
 		w.Quota = &Quota{Per: q.Per, Duration: limit(q.Duration)}
 		if q.Count > 0 {
 			w.Quota.Count = &q.Count
+		}
+		for _, g := range q.Groups {
+			own := GroupQuota{GroupID: g.GroupID, Duration: limit(g.Duration)}
+			if g.Count > 0 {
+				own.Count = &g.Count
+			}
+			w.Quota.Groups = append(w.Quota.Groups, own)
 		}
 	}
 	return w
@@ -274,6 +291,16 @@ func (d *decoder) quota(q Quota) policy.Quota {
 	}
 	if q.Duration != nil {
 		out.Duration = d.duration("policy.quota.duration", *q.Duration)
+	}
+	for i, g := range q.Groups {
+		own := policy.GroupQuota{GroupID: g.GroupID}
+		if g.Count != nil {
+			own.Count = *g.Count
+		}
+		if g.Duration != nil {
+			own.Duration = d.duration(fault.Index("policy.quota.groups", i)+".duration", *g.Duration)
+		}
+		out.Groups = append(out.Groups, own)
 	}
 	return out
 }

@@ -67,8 +67,13 @@ type Options struct {
 	Scheduler Scheduler
 	Limiter   Limiter
 	Observer  Observer
+	Delegates Delegates
 	Now       func() time.Time
 }
+
+// Delegates reports whether a sender is a delegate of a person, by email addresses. A person without an account
+// cannot name delegates: anyone of the same organization may act for them.
+type Delegates func(ctx context.Context, sender, person string) (bool, error)
 
 // Service receives mails. Safe for concurrent use.
 type Service struct {
@@ -328,14 +333,22 @@ func (s *Service) judgeSender(ctx context.Context, l *Letter, c *itip.Calendar) 
 	if reason := s.Settings().Trust.authenticated(l); reason != "" {
 		return Unauthenticated, reason, nil
 	}
+	refused := Trusted
 	switch c.Method {
 	case "REQUEST", "CANCEL", "ADD", "DECLINECOUNTER":
-		if !organizes(l.From, c) {
-			return NotOrganizer, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY in the same organization)", nil
+		if refused = NotOrganizer; !organizes(l.From, c) {
+			return refused, l.From + " is neither the organizer of the meeting nor acts for them (SENT-BY in the same organization)", nil
 		}
 	case "REPLY", "COUNTER":
-		if !attends(l.From, c) {
-			return NotAttendee, l.From + " is neither the attendee who responds nor acts for them (SENT-BY in the same organization)", nil
+		if refused = NotAttendee; !attends(l.From, c) {
+			return refused, l.From + " is neither the attendee who responds nor acts for them (SENT-BY in the same organization)", nil
+		}
+	}
+	for _, person := range actsFor(l.From, c) {
+		if may, err := s.Delegates(ctx, strings.ToLower(l.From), strings.ToLower(person)); err != nil {
+			return "", "", err
+		} else if !may {
+			return refused, l.From + " is not a delegate of " + person, nil
 		}
 	}
 	return Trusted, "", nil

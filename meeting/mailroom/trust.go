@@ -115,8 +115,29 @@ func attends(from string, c *itip.Calendar) bool {
 	return from != ""
 }
 
+// actsFor returns the addresses of those for whom the sender of a calendar message claims to act.
+func actsFor(from string, c *itip.Calendar) (all []string) {
+	for _, o := range c.Objects {
+		for _, e := range o.Events() {
+			people := []itip.Person{e.Organizer}
+			if responds(c.Method) {
+				people = nil
+				for _, a := range e.Attendees {
+					people = append(people, a.Person)
+				}
+			}
+			for _, p := range people {
+				if strings.EqualFold(p.SentBy, from) && !strings.EqualFold(p.Email, from) && !slices.Contains(all, p.Email) {
+					all = append(all, p.Email)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // isOrActsFor reports whether a sender is the person, or acts for them. Anyone can claim to act for someone
-// (SENT-BY), so the claim counts only within the same organization.
+// (SENT-BY), so the claim counts only within the same organization. [Delegates] decides too.
 func isOrActsFor(from string, who itip.Person) bool {
 	return strings.EqualFold(who.Email, from) ||
 		strings.EqualFold(who.SentBy, from) && sameOrganization(domainOf(from), domainOf(who.Email))

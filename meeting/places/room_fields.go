@@ -323,7 +323,7 @@ func (f *RoomFields) policy(p *policy.Policy, found *fault.List) {
 	}
 	if f.Quota != nil {
 		p.Quota = nil
-		if *f.Quota != (policy.Quota{}) {
+		if !f.Quota.IsZero() {
 			q := *f.Quota
 			p.Quota = &q
 			checkQuota(found, q)
@@ -367,6 +367,9 @@ func checkHours(found *fault.List, hours []policy.OpeningHours) {
 	}
 }
 
+// maxQuotaGroups limits the groups of a quota.
+const maxQuotaGroups = 100
+
 func checkQuota(found *fault.List, q policy.Quota) {
 	switch q.Per {
 	case policy.PerDay, policy.PerWeek, policy.PerMonth:
@@ -379,8 +382,25 @@ func checkQuota(found *fault.List, q policy.Quota) {
 		found.Add("policy.quota.count", "out_of_range", "must not be negative")
 	}
 	found.WholeSeconds("policy.quota.duration", q.Duration, maxSpan)
-	if q.Count == 0 && q.Duration == 0 {
-		found.Add("policy.quota.count", "required", "must be positive unless duration is set")
+	if q.Count == 0 && q.Duration == 0 && len(q.Groups) == 0 {
+		found.Add("policy.quota.count", "required", "must be positive unless duration or groups are set")
+	}
+	if len(q.Groups) > maxQuotaGroups {
+		found.Add("policy.quota.groups", "too_many", "must have at most %d groups", maxQuotaGroups)
+		return
+	}
+	for i, g := range q.Groups {
+		location := fault.Index("policy.quota.groups", i)
+		switch same := func(o policy.GroupQuota) bool { return o.GroupID == g.GroupID }; {
+		case g.GroupID <= 0:
+			found.Add(location+".group_id", "unknown_group", "group %d does not exist", g.GroupID)
+		case slices.ContainsFunc(q.Groups[:i], same):
+			found.Add(location+".group_id", "duplicate", "must not be a duplicate")
+		}
+		if g.Count < 0 {
+			found.Add(location+".count", "out_of_range", "must not be negative")
+		}
+		found.WholeSeconds(location+".duration", g.Duration, maxSpan)
 	}
 }
 

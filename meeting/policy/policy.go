@@ -32,6 +32,14 @@ type Quota struct {
 	Per      string        // day, week or month
 	Count    int           // 0: not limited
 	Duration time.Duration // 0: not limited
+	Groups   []GroupQuota  // for members of these groups instead, see [Quota.For]
+}
+
+// GroupQuota is the quota of each member of a group in the period of a [Quota].
+type GroupQuota struct {
+	GroupID  int64
+	Count    int           // 0: not limited
+	Duration time.Duration // 0: not limited
 }
 
 // Limits of the installation apply to every room; a room may be stricter. Zero means no limit.

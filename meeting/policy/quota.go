@@ -27,6 +27,7 @@ type Claim struct {
 	Span   clock.Slot // the periods that the meeting touches
 
 	room   *Room
+	quota  *Quota       // of the user; nil: it was not chosen, or nothing is limited
 	person *personClaim // nil: it is a claim on a room's quota
 	slot   clock.Slot   // of the meeting
 	held   clock.Slot   // what the meeting already holds of the room; zero: nothing
@@ -47,7 +48,7 @@ func QuotaClaims(userID int64, rooms []*Room, slot clock.Slot, held Held) []Clai
 		}
 		periods := r.Policy.Quota.periods(slot, clock.ZoneOrUTC(r.Zone))
 		c := Claim{
-			RoomID: r.ID, UserID: userID, room: r, slot: slot,
+			RoomID: r.ID, UserID: userID, room: r, quota: r.Policy.Quota.For(nil), slot: slot,
 			Span: clock.Slot{Start: periods[0].Start, End: periods[len(periods)-1].End},
 		}
 		if slices.Contains(held.RoomIDs, r.ID) {
@@ -66,6 +67,52 @@ func QuotaClaims(userID int64, rooms []*Room, slot clock.Slot, held Held) []Clai
 	return cs
 }
 
+// For returns the quota of a person in these groups: the most generous count and duration of those groups that the
+// quota names, or the general ones if it names none of them; nil: nothing is limited. The result has no Groups.
+func (q *Quota) For(groups []int64) *Quota {
+	if q == nil {
+		return nil
+	}
+	own, found := Quota{Per: q.Per, Count: q.Count, Duration: q.Duration}, false
+	for _, g := range q.Groups {
+		switch {
+		case !slices.Contains(groups, g.GroupID):
+		case !found:
+			own.Count, own.Duration, found = g.Count, g.Duration, true
+		default:
+			own.Count, own.Duration = generous(own.Count, g.Count), generous(own.Duration, g.Duration)
+		}
+	}
+	if own.Count == 0 && own.Duration == 0 {
+		return nil
+	}
+	return &own
+}
+
+// generous returns the larger limit; 0 is none.
+func generous[T int | time.Duration](a, b T) T {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}
+
+// IsZero reports whether the quota says nothing.
+func (q *Quota) IsZero() bool {
+	return q.Per == "" && q.Count == 0 && q.Duration == 0 && len(q.Groups) == 0
+}
+
+// ByGroup reports whether the groups of the user matter, see [Claim.In].
+func (c *Claim) ByGroup() bool { return c.person == nil && len(c.room.Policy.Quota.Groups) > 0 }
+
+// In returns the claim of a user who is in these groups. Without it, the user is in none.
+func (c Claim) In(groups []int64) Claim {
+	if c.person == nil {
+		c.quota = c.room.Policy.Quota.For(groups)
+	}
+	return c
+}
+
 // maxPeriods limits the number of exceeded periods that are reported for one quota. A user who
 // books a month in a room with a daily quota has enough information by then.
 const maxPeriods = 10
@@ -78,7 +125,10 @@ func (c *Claim) Check(others []clock.Slot) []fault.Fault {
 		return c.person.check(c, others)
 	}
 	var v fault.List
-	q, reported := c.room.Policy.Quota, 0
+	q, reported := c.quota, 0
+	if q == nil {
+		return nil
+	}
 	for _, period := range q.periods(c.slot, clock.ZoneOrUTC(c.room.Zone)) {
 		if reported == maxPeriods {
 			break

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -49,26 +50,26 @@ func TestClaim_Check(t *testing.T) {
 		others []clock.Slot
 		want   []fault.Figures // without room and period
 	}{
-		{"the last one", Quota{PerDay, 2, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")}, nil},
-		{"one too many", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")},
+		{"the last one", Quota{PerDay, 2, 0, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")}, nil},
+		{"one too many", Quota{PerDay, 1, 0, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T11:00", "2027-02-10T12:00")},
 			[]fault.Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerDay}}},
-		{"another day", Quota{PerDay, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T11:00", "2027-02-11T12:00")}, nil},
-		{"a night counts on both days", Quota{PerDay, 1, 0}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T22:00", "2027-02-11T02:00")},
+		{"another day", Quota{PerDay, 1, 0, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T11:00", "2027-02-11T12:00")}, nil},
+		{"a night counts on both days", Quota{PerDay, 1, 0, nil}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T22:00", "2027-02-11T02:00")},
 			[]fault.Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerDay}}},
-		{"with its hours of that day", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")}, nil},
-		{"and no more", Quota{PerDay, 0, 3 * time.Hour}, slot("2027-02-11T09:00", "2027-02-11T10:01"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")},
+		{"with its hours of that day", Quota{PerDay, 0, 3 * time.Hour, nil}, slot("2027-02-11T09:00", "2027-02-11T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")}, nil},
+		{"and no more", Quota{PerDay, 0, 3 * time.Hour, nil}, slot("2027-02-11T09:00", "2027-02-11T10:01"), clock.Slot{}, []clock.Slot{slot("2027-02-10T20:00", "2027-02-11T02:00")},
 			[]fault.Figures{{Limit: "3h", Used: "2h", Actual: "3h1m", Per: PerDay}}},
-		{"in each period", Quota{PerDay, 0, time.Hour}, slot("2027-02-10T22:00", "2027-02-11T02:00"), clock.Slot{}, nil,
+		{"in each period", Quota{PerDay, 0, time.Hour, nil}, slot("2027-02-10T22:00", "2027-02-11T02:00"), clock.Slot{}, nil,
 			[]fault.Figures{{Limit: "1h", Used: "0s", Actual: "2h", Per: PerDay}, {Limit: "1h", Used: "0s", Actual: "2h", Per: PerDay}}},
-		{"count and length", Quota{PerWeek, 1, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T09:00", "2027-02-11T09:30")},
+		{"count and length", Quota{PerWeek, 1, time.Hour, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), clock.Slot{}, []clock.Slot{slot("2027-02-11T09:00", "2027-02-11T09:30")},
 			[]fault.Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}, {Limit: "1h", Used: "30m", Actual: "1h30m", Per: PerWeek}}},
-		{"a move within the week, over a quota that was lowered", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
+		{"a move within the week, over a quota that was lowered", Quota{PerWeek, 1, 0, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
 			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
-		{"a move within the week, over a length that was lowered", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
+		{"a move within the week, over a length that was lowered", Quota{PerWeek, 0, time.Hour, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
 			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, nil},
-		{"and longer", Quota{PerWeek, 0, time.Hour}, slot("2027-02-10T09:00", "2027-02-10T10:01"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
+		{"and longer", Quota{PerWeek, 0, time.Hour, nil}, slot("2027-02-10T09:00", "2027-02-10T10:01"), slot("2027-02-11T09:00", "2027-02-11T10:00"),
 			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []fault.Figures{{Limit: "1h", Used: "1h", Actual: "2h1m", Per: PerWeek}}},
-		{"a move into the week", Quota{PerWeek, 1, 0}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-18T09:00", "2027-02-18T10:00"),
+		{"a move into the week", Quota{PerWeek, 1, 0, nil}, slot("2027-02-10T09:00", "2027-02-10T10:00"), slot("2027-02-18T09:00", "2027-02-18T10:00"),
 			[]clock.Slot{slot("2027-02-12T09:00", "2027-02-12T10:00")}, []fault.Figures{{Limit: 1, Used: 1, Actual: 2, Per: PerWeek}}},
 	}
 	for _, tt := range tests {
@@ -94,4 +95,35 @@ func TestClaim_Check_tellsSome(t *testing.T) {
 	room := &Room{ID: 7, Zone: "UTC", Policy: Policy{Quota: &Quota{Per: PerDay, Duration: time.Hour}}}
 	c := Claim{RoomID: 7, room: room, slot: clock.Slot{Start: utc(t, "2027-01-01T00:00"), End: utc(t, "2027-12-31T00:00")}}
 	same(t, "told", len(c.Check(nil)), maxPeriods)
+}
+
+// Of the groups that a quota names, the most generous limits count; without any, the general ones.
+func TestQuota_For(t *testing.T) {
+	t.Parallel()
+	const staff, students, tutors = 1, 2, 3
+	q := &Quota{Per: PerWeek, Count: 3, Duration: 4 * time.Hour, Groups: []GroupQuota{
+		{GroupID: staff}, {GroupID: students, Count: 1, Duration: 2 * time.Hour}, {GroupID: tutors, Count: 5, Duration: time.Hour},
+	}}
+	for name, tt := range map[string]struct {
+		groups []int64
+		want   *Quota
+	}{
+		"in no group":        {nil, &Quota{Per: PerWeek, Count: 3, Duration: 4 * time.Hour}},
+		"in another group":   {[]int64{9}, &Quota{Per: PerWeek, Count: 3, Duration: 4 * time.Hour}},
+		"stricter":           {[]int64{students, 9}, &Quota{Per: PerWeek, Count: 1, Duration: 2 * time.Hour}},
+		"the most of each":   {[]int64{tutors, students}, &Quota{Per: PerWeek, Count: 5, Duration: 2 * time.Hour}},
+		"not limited":        {[]int64{staff}, nil},
+		"not limited by one": {[]int64{students, staff}, nil},
+	} {
+		got := q.For(tt.groups)
+		if (got == nil) != (tt.want == nil) || got != nil && !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+	if general := (&Quota{Per: PerDay, Groups: []GroupQuota{{GroupID: students, Count: 1}}}); general.For(nil) != nil || general.For([]int64{students}).Count != 1 {
+		t.Error("a quota for one group alone limits others, or not the group")
+	}
+	if (*Quota)(nil).For(nil) != nil {
+		t.Error("no quota limits")
+	}
 }

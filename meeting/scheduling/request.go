@@ -229,8 +229,7 @@ func (e *event) findOrganizer(ctx context.Context, head *itip.Event) (err error)
 	return err
 }
 
-// actor is the organizer, through their calendar program. Whoever acts for them by mail has no rights in rooms
-// beyond their own.
+// actor is the organizer, through their calendar program, or through that of a delegate.
 func (e *event) actor(ctx context.Context, head *itip.Event) (meeting.Actor, error) {
 	by := meeting.Actor{Kind: meeting.ActorUser, ID: e.person.UserID, Name: e.person.Name, Email: e.person.Email, Role: e.person.Role, Calendar: true}
 	if e.message.Via == meeting.OriginCalDAV {
@@ -241,21 +240,25 @@ func (e *event) actor(ctx context.Context, head *itip.Event) (meeting.Actor, err
 	if email == "" || email == e.organizer {
 		return by, nil
 	}
-	sender, err := e.sender(ctx, email)
-	by.Sender = &sender
-	return by, err
+	return e.actsFor(ctx, by, email)
 }
 
-// sender is the person with an email address. Somebody without an account has the rights of a member in no group.
-func (s *Service) sender(ctx context.Context, email string) (meeting.Actor, error) {
+// actsFor returns the actor through whoever sent a mail for them, whom the mailroom trusts. They know what they
+// sent, so private meetings are included. Somebody without an account has the rights of a member.
+func (s *Service) actsFor(ctx context.Context, by meeting.Actor, email string) (meeting.Actor, error) {
 	found, err := s.People.ByEmail(ctx, []string{email})
 	if err != nil {
-		return meeting.Actor{}, err
+		return by, err
 	}
+	sender := meeting.Actor{Kind: meeting.ActorUser, Name: email, Email: email, Role: meeting.Member}
 	if p, ok := found[email]; ok {
-		return s.Meetings.ActorOf(ctx, p)
+		if sender, err = s.Meetings.ActorOf(ctx, p); err != nil {
+			return by, err
+		}
 	}
-	return meeting.Actor{Kind: meeting.ActorUser, Name: email, Email: email, Role: meeting.Member}, nil
+	sender.ActsFor = &[]meeting.ActsFor{{UserID: by.ID, Private: true}}
+	by.Delegate = &sender
+	return by, nil
 }
 
 // book books the event in the rooms of the places, or changes what is booked.

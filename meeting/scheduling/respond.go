@@ -181,11 +181,9 @@ func (r *response) apply(ctx context.Context) (State, string, error) {
 		return refuse("not_invited")
 	}
 	if from := fault.FoldEmail(r.message.From); from != "" && from != r.email {
-		sender, err := r.sender(ctx, from)
-		if err != nil {
+		if by, err = r.actsFor(ctx, by, from); err != nil {
 			return "", "", err
 		}
-		by.Sender = &sender
 	}
 	r.say(attendee, dates[0])
 	if r.message.DryRun {

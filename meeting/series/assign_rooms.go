@@ -158,6 +158,10 @@ func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*meeting
 	}
 	var over []meeting.Fault
 	for _, c := range meeting.QuotaClaims(organizer, rooms, w.terms.Slot, w.base.HeldBy(meeting.Person{UserID: organizer})) {
+		c, err := p.ownQuota(ctx, c)
+		if err != nil {
+			return nil, err
+		}
 		used, err := p.used(ctx, c, dates)
 		if err != nil {
 			return nil, err
@@ -171,6 +175,22 @@ func (p *planner) exceeded(ctx context.Context, w *plannedDate, rooms []*meeting
 		over = append(over, c.Check(used)...)
 	}
 	return over, nil
+}
+
+// ownQuota is [booking.Service.OwnQuota] with one look-up of groups for all dates and rooms.
+func (p *planner) ownQuota(ctx context.Context, c policy.Claim) (policy.Claim, error) {
+	if !c.ByGroup() {
+		return c, nil
+	}
+	groups, ok := p.groups[c.UserID]
+	if !ok {
+		var err error
+		if groups, err = p.booking.GroupsOf(ctx, c.UserID); err != nil {
+			return c, err
+		}
+		p.groups[c.UserID] = groups
+	}
+	return c.In(groups), nil
 }
 
 // organizerOf returns the user whose quotas the date uses.

@@ -36,6 +36,7 @@ type planner struct {
 	override   *meeting.Override
 	leaving    []*meeting.Meeting              // canceled by the same change
 	approvals  map[string]meeting.ApprovalPlan // by rooms
+	groups     map[int64][]int64               // by user, if a quota depends on them
 
 	places
 	substitutes
@@ -51,7 +52,7 @@ func (s *Service) planner(ctx context.Context, by meeting.Actor, f *Fields) (*pl
 	}
 	return &planner{
 		Service: s, by: by, conf: s.booking.Settings(), at: s.booking.Now(), onConflict: f.OnConflict, override: f.Override,
-		approvals: map[string]meeting.ApprovalPlan{}, places: newPlaces(), substitutes: newSubstitutes(),
+		approvals: map[string]meeting.ApprovalPlan{}, groups: map[int64][]int64{}, places: newPlaces(), substitutes: newSubstitutes(),
 	}, nil
 }
 

@@ -66,7 +66,13 @@ func (s *Service) planRepeat(ctx context.Context, by meeting.Actor, m *meeting.M
 	if err != nil {
 		return nil, err
 	}
+	if by, err = s.booking.Acting(ctx, by, m); err != nil {
+		return nil, err
+	}
 	p, err := s.planner(ctx, by, &f)
+	if err == nil {
+		err = f.CheckDelegate(by)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,10 +42,13 @@ func (s *Service) revision(ctx context.Context, by meeting.Actor, id int64, ifMa
 	if err != nil {
 		return nil, err
 	}
+	if by, err = s.booking.Acting(ctx, by, series.Sample()); err != nil {
+		return nil, err
+	}
 	if !by.MayEdit(series.Sample()) && !f.namesOnlyOrganizer() {
 		return nil, s.booking.Refuse(ctx, by, series)
 	}
-	if err := f.mayChange(series, by); err != nil {
+	if err := cmp.Or(f.mayChange(series, by), f.CheckDelegate(by)); err != nil {
 		return nil, err
 	}
 	if err := fault.CheckVersion(ifMatch, series.Version); err != nil {

@@ -59,7 +59,10 @@ func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f Fields) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := f.AuthorizeOrganizer(p.by, by.Person(), known, known.Rooms); err != nil {
+	if by, err = f.Booker(p.by, known, known.Rooms); err == nil && by.Delegate != nil {
+		p.by, err = s.booking.WithDeputies(ctx, by)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p.conf = unbounded(f.Import, p.conf)
@@ -68,8 +71,8 @@ func (s *Service) planSeries(ctx context.Context, by meeting.Actor, f Fields) (*
 	if err != nil {
 		return nil, err
 	}
-	if series.Organizer.UserID != by.ID {
-		series.BookedBy = by.Name
+	if booker := by.Acting(); series.Organizer.UserID != booker.ID {
+		series.BookedBy = booker.Name
 	}
 	if f.Import.Foreign() == "" {
 		series.ReplyDomain = p.conf.ReplyDomain

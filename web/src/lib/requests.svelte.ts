@@ -84,13 +84,13 @@ export function mayDecide(m: Meeting): boolean {
 }
 
 /** Reports whether the user may change or cancel the meeting; the server has the last word. */
-export function mayEdit(m: { status: Status; organizer: { id: number } }): boolean {
-  return (m.status === 'pending' || m.status === 'confirmed') && (session.admin || m.organizer.id === session.user?.id)
+export function mayEdit(m: { status: Status; visibility?: string; organizer: { id: number } }): boolean {
+  return (m.status === 'pending' || m.status === 'confirmed') && (session.admin || session.organizes(m))
 }
 
-/** Reports whether the user may see the notifications of a meeting: its organizer, the approvers of its rooms, and admins. */
+/** Reports whether the user may see the notifications of a meeting: its organizer and their delegates, the approvers of its rooms, and admins. */
 export function mayInspect(m: Meeting): boolean {
-  if (session.admin || m.organizer.id === session.user?.id) return true
+  if (session.admin || session.organizes(m)) return true
   const me = session.user?.id
   return session.decides && me !== undefined && m.room_ids.some((id) => rooms.byID.get(id)?.approval.approver_ids?.includes(me))
 }

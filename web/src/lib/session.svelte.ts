@@ -29,6 +29,16 @@ class Session {
   admin = $derived(this.user?.role === 'admin')
   decides = $derived(this.user?.role === 'admin' || this.user?.role === 'manager')
 
+  /** Whether the user acts for another user; in a private meeting, whether they may do so there. */
+  actsFor(id: number, isPrivate: boolean): boolean {
+    return this.user?.acts_for?.some((p) => p.id === id && (p.private || !isPrivate)) ?? false
+  }
+
+  /** Whether the user organizes a meeting, or acts for its organizer. */
+  organizes(m: { organizer: { id: number }; visibility?: string }): boolean {
+    return m.organizer.id === this.user?.id || this.actsFor(m.organizer.id, m.visibility === 'private')
+  }
+
   constructor() {
     onSignedOut(() => this.#out())
   }

@@ -5,6 +5,8 @@ export interface Address {
   email: string
   name?: string
   phone?: string
+  /** Of a user of this installation, if it is known. */
+  user_id?: number | null
 }
 
 const word = /^[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+$/

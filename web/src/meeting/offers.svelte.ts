@@ -56,6 +56,7 @@ export class Offers {
         attendees: this.persons ? String(this.persons) : undefined,
         features: this.features.length ? this.features : undefined,
         site_id: this.site || undefined,
+        organizer_id: (!form.meeting && form.f.organizer[0]?.user_id) || undefined,
       }
       if (!slot || form.series) { // the preview of a series covers its dates
         this.#found = null

@@ -30,7 +30,7 @@ function isMe(words: string[]): boolean {
 
 /** Finds the person whose name the text begins with: the most words that anyone has, and of several people the one met most often. */
 export async function findPerson(text: string): Promise<Found> {
-  if (isAddress(text)) return { person: { email: text, name: '' }, rest: '' }
+  if (isAddress(text)) return { person: { email: text, name: '', user_id: null }, rest: '' }
   const words = text.split(/\s+/)
   for (let n = Math.min(longest, words.length); n > 0; n--) {
     const [person] = await search(words.slice(0, n).join(' '))

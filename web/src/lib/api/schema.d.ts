@@ -1117,6 +1117,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me/delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users who may act for me, by name */
+        get: operations["list-my-delegates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/delegates/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let a user act for me
+         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
+         */
+        put: operations["set-my-delegate"];
+        post?: never;
+        /** No longer let a user act for me */
+        delete: operations["remove-my-delegate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me/deputies": {
         parameters: {
             query?: never;
@@ -1238,6 +1276,23 @@ export interface paths {
         head?: never;
         /** Rename a passkey */
         patch: operations["rename-passkey"];
+        trace?: never;
+    };
+    "/me/principals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users for whom I may act, by name */
+        get: operations["list-my-principals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/me/rooms": {
@@ -2719,6 +2774,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/{id}/delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the delegates of a user, by name */
+        get: operations["list-user-delegates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/delegates/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let a user act for another
+         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
+         */
+        put: operations["set-user-delegate"];
+        post?: never;
+        /** No longer let a user act for another */
+        delete: operations["remove-user-delegate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{id}/feeds": {
         parameters: {
             query?: never;
@@ -3182,6 +3275,11 @@ export interface components {
              * @enum {string}
              */
             response: "accepted" | "declined" | "tentative" | "needs_action";
+            /**
+             * Format: int64
+             * @description User for whom you respond as delegate; defaults to you
+             */
+            user_id?: number;
         };
         Approval: {
             /** @description Approvals so far, with their level */
@@ -3437,6 +3535,11 @@ export interface components {
              */
             timezone?: string | null;
         };
+        Booker: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+        };
         BookingInput: {
             /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
@@ -3455,7 +3558,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -4117,6 +4220,23 @@ export interface components {
             id: string;
             /** Format: int64 */
             version: number;
+        };
+        DelegateBody: {
+            /** Format: date-time */
+            created_at: string;
+            email: string;
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /** @description Whether private meetings are included: the delegate sees them and acts on them */
+            private: boolean;
+        };
+        DelegateFields: {
+            /** @description Whether the delegate also sees private meetings and acts on them */
+            private?: boolean;
+        };
+        DelegatesOutputBody: {
+            items: components["schemas"]["DelegateBody"][];
         };
         DeliveriesOutputBody: {
             items: components["schemas"]["Delivery"][];
@@ -4850,6 +4970,20 @@ export interface components {
             id: number;
             name: string;
         };
+        GroupQuota: {
+            /**
+             * Format: int64
+             * @description Not limited if omitted
+             */
+            count?: number;
+            /**
+             * @description Not limited if omitted
+             * @example 10h
+             */
+            duration?: string;
+            /** Format: int64 */
+            group_id: number;
+        };
         GroupsOutputBody: {
             items: components["schemas"]["GroupBody"][];
             /** @description Cursor of the next page; null on the last page */
@@ -5470,6 +5604,8 @@ export interface components {
             next_cursor: string | null;
         };
         MeBody: {
+            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
+            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -5503,6 +5639,8 @@ export interface components {
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
+            /** @description User who booked the meeting for the organizer, such as a delegate; null if the organizer did */
+            booked_by: components["schemas"]["Booker"] | null;
             /**
              * Format: date-time
              * @description Until when you can move or cancel the meeting; only in responses to GET /meetings/{id}, and omitted if no rule limits you
@@ -5649,7 +5787,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -6108,6 +6246,11 @@ export interface components {
             email: string;
             /** @description Name; empty if unknown */
             name: string;
+            /**
+             * Format: int64
+             * @description User ID; null if the person is not a user of this installation
+             */
+            user_id: number | null;
         };
         PhotoInput: {
             /** @description PNG, JPEG or WebP as base64: at most 720 KB and 16 megapixels, at least 64 pixels wide and high */
@@ -6354,6 +6497,12 @@ export interface components {
             lease_until: string;
             topic: string;
         };
+        Principal: {
+            /** Format: int64 */
+            id: number;
+            /** @description Whether private meetings are included */
+            private: boolean;
+        };
         Problem: {
             /** @description Confirms the sign-in together with a code or a passkey; only with second_factor_required */
             challenge?: string;
@@ -6547,6 +6696,8 @@ export interface components {
             count?: number;
             /** @example 10h */
             duration?: string;
+            /** @description Quotas for members of groups, which apply instead. For members of several of them, the most generous values apply */
+            groups?: components["schemas"]["GroupQuota"][] | null;
             /** @enum {string} */
             per: "day" | "week" | "month";
         };
@@ -6657,7 +6808,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7140,7 +7291,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7210,7 +7361,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7777,6 +7928,8 @@ export interface components {
             url?: string;
         };
         UserBody: {
+            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
+            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -8472,6 +8625,8 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
+                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
+                organizer_id?: number;
                 /** @description Required. Start of the time */
                 start?: string;
                 /** @description Required. End of the time, at most 31 days after start */
@@ -11208,6 +11363,93 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-my-delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-my-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DelegateFields"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-my-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-deputies": {
         parameters: {
             query?: never;
@@ -11558,6 +11800,32 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-my-principals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -14584,6 +14852,8 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
+                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
+                organizer_id?: number;
                 /** @description Required. Length of the meeting */
                 duration?: string;
                 /** @description Start of the range; defaults to now */
@@ -15720,6 +15990,98 @@ export interface operations {
                         [key: string]: unknown;
                     };
                 };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-user-delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-user-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DelegateFields"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-user-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

@@ -81,6 +81,10 @@ const de: typeof en = {
     periods: { day: 'Tag', week: 'Woche', month: 'Monat' },
     quotaCount: 'Buchungen',
     quotaDuration: 'Gesamtdauer',
+    quotaGroup: 'Gruppe',
+    quotaGroupsHint: 'Für Mitglieder einer Gruppe gelten stattdessen diese Grenzen. Ist jemand in mehreren, zählen die großzügigsten. Leere Felder begrenzen nicht.',
+    addQuotaGroup: 'Grenzen für eine Gruppe hinzufügen',
+    removeQuotaGroup: 'Entfernen',
     peoplePlaceholder: 'Name oder E-Mail',
     second: 'Zweite Genehmigung',
     secondHint: 'Wird angefragt, sobald die erste Genehmigung vorliegt',
@@ -140,6 +144,7 @@ const de: typeof en = {
     before: (d) => `${d} vor jeder Besprechung`,
     after: (d) => `${d} nach jeder Besprechung`,
     quota: 'Limit pro Person',
+    quotaByGroup: (n: number) => (n === 1 ? 'für eine Gruppe andere Grenzen' : `für ${n} Gruppen andere Grenzen`),
     times: (n) => (n === '1' ? '1 Buchung' : `${n} Buchungen`),
     and: ' und ',
     each: {

@@ -148,6 +148,7 @@ const de: typeof en = {
       'check_in.until': 'Check-in bis',
       'approval.level': 'Genehmigungsstufe',
       sent_by: 'Gesendet von',
+      acted_for: 'Im Auftrag von',
       'approval.decided_for': 'Entschieden in Vertretung von',
       'approval.agreed': 'Genehmigt für',
       'approval.escalated_at': 'Eskaliert',

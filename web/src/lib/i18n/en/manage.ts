@@ -78,6 +78,10 @@ export default {
     periods: { day: 'Day', week: 'Week', month: 'Month' },
     quotaCount: 'Bookings',
     quotaDuration: 'Total time',
+    quotaGroup: 'Group',
+    quotaGroupsHint: 'For members of a group, these limits apply instead. If a person is in several of them, the most generous limits count. Empty fields do not limit.',
+    addQuotaGroup: 'Add limits for a group',
+    removeQuotaGroup: 'Remove',
     peoplePlaceholder: 'Name or email',
     second: 'Second approver',
     secondHint: 'Asked once one of the approvers above has approved',
@@ -137,6 +141,7 @@ export default {
     before: (d: string) => `${d} before each meeting`,
     after: (d: string) => `${d} after each meeting`,
     quota: 'Limit per person',
+    quotaByGroup: (n: number) => (n === 1 ? 'another limit for one group' : `other limits for ${n} groups`),
     times: (n: string) => (n === '1' ? '1 booking' : `${n} bookings`),
     and: ' and ',
     each: {

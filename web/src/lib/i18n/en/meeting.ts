@@ -146,6 +146,7 @@ export default {
       'check_in.until': 'Check in by',
       'approval.level': 'Approval level',
       sent_by: 'Sent by',
+      acted_for: 'On behalf of',
       'approval.decided_for': 'Decided on behalf of',
       'approval.agreed': 'Approved for',
       'approval.escalated_at': 'Escalated',

@@ -80,6 +80,10 @@ const zh: typeof en = {
     periods: { day: '天', week: '周', month: '月' },
     quotaCount: '次数',
     quotaDuration: '总时长',
+    quotaGroup: '群组',
+    quotaGroupsHint: '群组成员适用以下限制。属于多个群组的人适用最宽松的限制。留空表示不限制。',
+    addQuotaGroup: '添加群组限制',
+    removeQuotaGroup: '移除',
     peoplePlaceholder: '姓名或邮箱',
     second: '第二审批人',
     secondHint: '第一级有人批准后再通知',
@@ -139,6 +143,7 @@ const zh: typeof en = {
     before: (d) => `每次会议前${d}`,
     after: (d) => `每次会议后${d}`,
     quota: '每人限额',
+    quotaByGroup: (n: number) => `${n} 个群组另有限制`,
     times: (n) => `${n} 次`,
     and: '、',
     each: {

@@ -147,6 +147,7 @@ const zh: typeof en = {
       'check_in.until': '签到截止',
       'approval.level': '审批级别',
       sent_by: '发送人',
+      acted_for: '代表',
       'approval.decided_for': '代为审批',
       'approval.agreed': '批准使用',
       'approval.escalated_at': '升级时间',

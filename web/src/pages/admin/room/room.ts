@@ -63,6 +63,7 @@ export function formOf(room: Room | null) {
       per: (p?.quota?.per ?? '') as '' | 'day' | 'week' | 'month',
       count: (p?.quota?.count ?? null) as number | null,
       duration: p?.quota?.duration ?? null,
+      groups: (p?.quota?.groups ?? []).map((g) => ({ group: g.group_id, count: (g.count ?? null) as number | null, duration: g.duration ?? null })),
     },
     checkIn: {
       /** "": as configured. */
@@ -132,7 +133,12 @@ export function bodyOf(f: RoomForm) {
       buffer_before: f.before ?? '0s',
       buffer_after: f.after ?? '0s',
       quota: f.quota.per
-        ? { per: f.quota.per, count: f.quota.count ?? undefined, duration: f.quota.duration ?? undefined }
+        ? {
+            per: f.quota.per,
+            count: f.quota.count ?? undefined,
+            duration: f.quota.duration ?? undefined,
+            groups: f.quota.groups.filter((g) => g.group).map((g) => ({ group_id: g.group, count: g.count ?? undefined, duration: g.duration ?? undefined })),
+          }
         : (null as never), // the description of the API has no null for objects, though it clears them
     },
     access: f.ownAccess ? f.access : (null as never), // as with the quota
@@ -167,6 +173,7 @@ export function fieldOf(at: string): string {
     ['policy.buffer_after', 'after'],
     ['policy.quota.per', 'quotaPer'],
     ['policy.quota.duration', 'quotaDuration'],
+    ['policy.quota.groups', 'quotaGroups'],
     ['policy.quota', 'quotaCount'],
     ['access', 'access'],
     ['check_in.opens', 'opens'],
@@ -236,7 +243,8 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
   const q = f.quota
   if (q.per) {
     const parts = [q.count ? t.times(number(q.count)) : '', q.duration ? inWords(q.duration) : ''].filter(Boolean)
-    say(t.quota, parts.length ? t.each[q.per](parts.join(t.and)) : '–')
+    const limit = parts.length ? t.each[q.per](parts.join(t.and)) : '–'
+    say(t.quota, q.groups.length ? `${limit}; ${t.quotaByGroup(q.groups.length)}` : limit)
   }
   if (f.approval.required) {
     const a = f.approval
