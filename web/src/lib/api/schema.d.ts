@@ -1240,6 +1240,27 @@ export interface paths {
         patch: operations["rename-passkey"];
         trace?: never;
     };
+    "/me/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get which notifications I want */
+        get: operations["get-preferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change which notifications I want
+         * @description Changes only the fields and kinds that it names. Notifications that wait to be sent follow the new choice too.
+         */
+        patch: operations["update-preferences"];
+        trace?: never;
+    };
     "/me/rooms": {
         parameters: {
             query?: never;
@@ -4194,6 +4215,37 @@ export interface components {
             /** @enum {string} */
             role: "manager" | "admin";
         };
+        Digest: {
+            /**
+             * @description When it is sent in local time, HH:MM
+             * @example 17:00
+             */
+            at: string;
+            /**
+             * @description What it covers: the rest of the day, the next day, or seven days
+             * @enum {string}
+             */
+            period: "off" | "today" | "tomorrow" | "week";
+            /**
+             * @description On which day it is sent if the period is week
+             * @enum {string}
+             */
+            weekday: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
+        };
+        DigestStruct: {
+            /**
+             * @description HH:MM in local time; without it, the time stays
+             * @example 17:00
+             */
+            at?: string;
+            /** @enum {string} */
+            period: "off" | "today" | "tomorrow" | "week";
+            /**
+             * @description Without it, the day stays
+             * @enum {string}
+             */
+            weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
+        };
         DiscardedBody: {
             /**
              * Format: int64
@@ -5077,6 +5129,16 @@ export interface components {
              */
             reserved: number;
             settings: components["schemas"]["JobSettings"];
+        };
+        KindPreference: {
+            /** @description Channels that I chose; empty: none; null: the default applies */
+            channels: ("email" | "sms")[] | null;
+            /** @description Channels without a choice; null: email, and for reminders what the meeting names */
+            default: ("email" | "sms")[] | null;
+            /** @example reminder */
+            kind: string;
+            /** @description Whether administrators require a channel */
+            required: boolean;
         };
         LateBucket: {
             /** Format: int64 */
@@ -6350,6 +6412,23 @@ export interface components {
             lease_until: string;
             topic: string;
         };
+        PreferencesBody: {
+            /** @description Channels that users may choose */
+            channels: ("email" | "sms")[];
+            digest: components["schemas"]["Digest"];
+            kinds: components["schemas"]["KindPreference"][];
+            /**
+             * Format: date-time
+             * @description When the next digest is due; null: never
+             */
+            next_digest: string | null;
+            /** @description When notifications that are not urgent wait; null: never */
+            quiet_hours: components["schemas"]["QuietHours"] | null;
+            /** @description Time zone of quiet hours and digest: that of my account */
+            timezone: string;
+            /** Format: int64 */
+            version: number;
+        };
         Problem: {
             /** @description Confirms the sign-in together with a code or a passkey; only with second_factor_required */
             challenge?: string;
@@ -6537,6 +6616,18 @@ export interface components {
              * @description Number of deleted jobs that are still running; they will not be retried
              */
             running: number;
+        };
+        QuietHours: {
+            /**
+             * @description Start in local time, HH:MM
+             * @example 22:00
+             */
+            from: string;
+            /**
+             * @description End in local time, HH:MM; may be on the next day
+             * @example 07:00
+             */
+            until: string;
         };
         Quota: {
             /** Format: int64 */
@@ -7730,6 +7821,26 @@ export interface components {
             password?: string;
             phone?: string;
             timezone?: string;
+        };
+        UpdatePreferencesInputBody: {
+            digest?: components["schemas"]["DigestStruct"];
+            /** @description Channels by kind; none: no notifications of this kind; null: the default */
+            kinds?: {
+                [key: string]: string[] | null;
+            };
+            /** @description null: no quiet hours */
+            quiet_hours?: {
+                /**
+                 * @description Start in local time, HH:MM
+                 * @example 22:00
+                 */
+                from: string;
+                /**
+                 * @description End in local time, HH:MM; may be on the next day
+                 * @example 07:00
+                 */
+                until: string;
+            } | null;
         };
         UpdateUserInputBody: {
             /** @description The user's absence and deputy; null ends the absence */
@@ -11552,6 +11663,71 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-preferences": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the preferences have changed since */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdatePreferencesInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
