@@ -112,9 +112,13 @@ var table = map[string]rule{
 
 	"reset-second-factor": {Admin, UsersWrite},
 
-	"logout":          {Member, anyScope}, // ends only the token's own session
-	"me":              {Member, anyScope},
-	"update-me":       {Member, unscoped},
+	"logout":    {Member, anyScope}, // ends only the token's own session
+	"me":        {Member, anyScope},
+	"update-me": {Member, unscoped},
+
+	"get-preferences":    {Member, unscoped},
+	"update-preferences": {Member, unscoped},
+
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},
 	"delete-my-token": {Member, unscoped},

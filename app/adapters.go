@@ -14,7 +14,9 @@ import (
 	"punctual/account/rest"
 	"punctual/meeting"
 	"punctual/meeting/booking"
+	"punctual/meeting/clock"
 	"punctual/meeting/events"
+	"punctual/meeting/feed"
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
@@ -153,11 +155,15 @@ func notification(n meeting.Notice) notify.Notification {
 	}
 }
 
-// noticeScreen rejects notifications that are outdated, or whose recipient's account is disabled.
-// Recipients without an account get theirs.
+// noticeScreen rejects notifications that are outdated, whose recipient's account is disabled, or that the
+// recipient does not want, now or at all. Recipients without an account get theirs.
 type noticeScreen struct {
 	meetings *meetingstore.Store
 	disabled func(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error)
+	wishes   func(ctx context.Context, users []int64, addresses []string) (byUser map[int64]notify.Wishes, byAddress map[string]notify.Wishes, err error)
+	policy   func() notify.Policy
+	copies   func(ctx context.Context, ns []notify.Notification) error // records them
+	now      func() time.Time
 }
 
 func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) (map[int64]notify.Objection, error) {
@@ -183,6 +189,7 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		return nil, err
 	}
 	objections := map[int64]notify.Objection{}
+	var sendable []notify.Notification
 	for _, n := range ns {
 		if state, ok := states[n.MeetingID]; ok {
 			if reason := state.Obsolete(n.Kind, n.Facts); reason != "" {
@@ -192,9 +199,77 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		}
 		if disabledID[n.To.UserID] || n.To.UserID == 0 && disabledEmail[strings.ToLower(n.To.Address)] {
 			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: "not sent: the account is disabled"}
+			continue
+		}
+		sendable = append(sendable, n)
+	}
+	return objections, s.applyWishes(ctx, sendable, objections)
+}
+
+// applyWishes adds the objections that follow from what recipients chose, and records what they want on
+// other channels. After a crash it does so again: the ledger ignores what it has.
+func (s noticeScreen) applyWishes(ctx context.Context, ns []notify.Notification, objections map[int64]notify.Objection) error {
+	var users []int64
+	var addresses []string
+	for _, n := range ns {
+		switch _, ok := n.Choice(); {
+		case !ok:
+		case n.To.UserID != 0:
+			users = append(users, n.To.UserID)
+		default:
+			addresses = append(addresses, strings.ToLower(n.To.Address))
 		}
 	}
-	return objections, nil
+	byUser, byAddress, err := s.wishes(ctx, users, addresses)
+	if err != nil {
+		return err
+	}
+	policy, now := s.policy(), s.now()
+	var copies []notify.Notification
+	for _, n := range ns {
+		w := byUser[n.To.UserID]
+		if n.To.UserID == 0 {
+			w = byAddress[strings.ToLower(n.To.Address)]
+		}
+		v := policy.Decide(n, w, now)
+		switch {
+		case v.Skip != "":
+			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: v.Skip}
+		case !v.Until.IsZero():
+			objections[n.ID] = notify.Objection{State: notify.Pending, Until: v.Until, Reason: "waits for the end of the recipient's quiet hours"}
+		}
+		for _, c := range v.Also {
+			copies = append(copies, n.On(c, w.Address(c)))
+		}
+	}
+	if len(copies) == 0 {
+		return nil
+	}
+	return s.copies(ctx, copies)
+}
+
+// copyNotices records copies of notifications for other channels and adds them to the queue.
+func (a *Application) copyNotices(ctx context.Context, ns []notify.Notification) error {
+	if err := a.ledger.Copy(ctx, ns); err != nil {
+		return err
+	}
+	for _, n := range ns {
+		if n.ID != 0 {
+			a.scheduler.Schedule(ctx, n.Message())
+		}
+	}
+	return nil
+}
+
+// agenda implements [notify.Agenda].
+func (a *Application) agenda(ctx context.Context, userID int64, email string, from, to time.Time) ([]notify.AgendaItem, error) {
+	by := meeting.Actor{Kind: meeting.ActorUser, ID: userID, Email: email, Role: meeting.Member}
+	ms, err := feed.NewService(a.meetings, time.Now).Agenda(ctx, by, clock.Slot{Start: from, End: to})
+	items := make([]notify.AgendaItem, len(ms))
+	for i, m := range ms {
+		items[i] = notify.AgendaItem{MeetingID: m.ID, Title: m.Title, Start: m.Slot.Start, End: m.Slot.End, Rooms: m.RoomNames, Pending: m.Status == meeting.Pending}
+	}
+	return items, err
 }
 
 type eventBodies struct{ stream *events.Stream }

@@ -51,6 +51,7 @@ func (a *Application) register(api huma.API) {
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
+	notifyhttp.RegisterPreferences(api, a.preferences)
 	a.registerTestMail(api)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobhttp.Register(api, jobhttp.Options{

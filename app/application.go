@@ -117,6 +117,7 @@ type Application struct {
 	meetingStore  *meetingstore.Store
 	ledger        *ledger.Ledger
 	notifications *notify.Service
+	preferences   *notify.PreferenceService
 	senders       *senders
 	links         *linkpages.Links // which mail readers follow to decide
 	deadLetters   *jobstore.DeadLetters
@@ -318,13 +319,18 @@ func (a *Application) wireAreas() {
 		Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
 	a.jobs = append(a.jobs, a.scheduling.Jobs(database.Unavailable)...)
+	preferences := ledger.NewPreferences(db, notices).Noting(guarded)
+	policy := func() notify.Policy { return a.latest.Load().Policy() }
+	a.preferences = notify.NewPreferenceService(preferences, scheduler, policy, time.Now)
+	screen := noticeScreen{a.meetingStore, people.Disabled, preferences.Wishes, policy, a.copyNotices, time.Now}
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
-			Job: over[channel.Job()], Host: a.senders.host, Screen: noticeScreen{a.meetingStore, people.Disabled}.objections,
+			Job: over[channel.Job()], Host: a.senders.host, Screen: screen.objections,
 			Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
+		&notify.Digests{Store: preferences, Agenda: a.agenda, Scheduler: scheduler, Down: database.Unavailable, Now: time.Now},
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *Application) mailLinks() render.Links {
-	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL, ChoosePassword: a.passwordURL}
+	return render.Links{Decide: a.decisionURL, CheckIn: a.checkInURL, Respond: a.respondURL, Accept: a.acceptURL, ChoosePassword: a.passwordURL, Unsubscribe: a.unsubscribeURL}
 }
 
 func (a *Application) decisionURL(n notify.Notification) string {
@@ -57,4 +57,23 @@ func (a *Application) passwordURL(n notify.Notification) string {
 		return ""
 	}
 	return strings.TrimRight(a.config.HTTP.BaseURL, "/") + "/password#token=" + a.linkSecrets.Secret(n.Facts.LinkSeed)
+}
+
+// unsubscribeURL returns the address at which the recipient of a mail switches off mails of its kind; empty
+// if they may not.
+func (a *Application) unsubscribeURL(n notify.Notification) string {
+	kind, ok := n.Choice()
+	switch {
+	case n.Channel != notify.Email:
+		return ""
+	case n.Kind == notify.DigestMail:
+		kind = n.Kind
+	case !ok || a.latest.Load().Policy().Requires(kind), n.To.UserID == 0 && !slices.Contains(notify.GuestChoosable(), kind):
+		return ""
+	}
+	r := linkpages.Reader{UserID: n.To.UserID, Kind: string(kind)}
+	if r.UserID == 0 {
+		r.Email = n.To.Address
+	}
+	return a.links.MailsURL(r)
 }

@@ -80,7 +80,7 @@ func newRouter(a *Application) (http.Handler, error) {
 		return r, nil
 	}
 	index := page(r)
-	pages := &linkpages.Pages{Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Mails: mailConfirmations{a.mailroom.process.Service}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
+	pages := &linkpages.Pages{Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Mails: mailConfirmations{a.mailroom.process.Service}, Subscriptions: subscriptions{a.preferences}, Links: a.links, Limiter: a.limiter, Inbox: index, Now: time.Now}
 	pages.Register(r)
 	(&publicpages.Pages{
 		Service: a.public, Limiter: a.limits.refused, Places: a.limits.takePublic, FrameOrigins: func() []string { return a.latest.Load().Public.FrameOrigins }, Now: time.Now,

@@ -222,11 +222,14 @@ type Facts struct {
 	ByFor       []string    `json:"by_for,omitempty"`      // names of the users for whom By decided as deputy, or acted as delegate
 	Request     *Requested  `json:"request,omitempty"`     // of an approval request, approval reminder or escalation
 	Move        *Placement  `json:"move,omitempty"`        // requested move, if the request or the decision is only about a move
+	Was         *Placement  `json:"was,omitempty"`         // of a change: where the meeting was, if its time changed
 	WaitID      int64       `json:"wait_id,omitempty"`     // of an offer from the waiting list
 	Count       int         `json:"count,omitempty"`       // of a handover: meetings that the recipient organizes now
 	LinkSeed    string      `json:"link_seed,omitempty"`   // of a password link: its secret is derived from it
 
 	Reply *Reply `json:"reply,omitempty"` // of an answer to an invitation
+
+	Agenda []AgendaItem `json:"agenda,omitempty"` // of a digest, by start
 
 	ScheduleVersion int64 `json:"schedule_version,omitempty"` // of the meeting; 0 for a series
 
@@ -258,6 +261,16 @@ type Requested struct {
 	OnTimeout Status   `json:"on_timeout,omitempty"` // outcome without a decision: rejected or confirmed
 	Agreed    []string `json:"agreed,omitempty"`     // names of approvers of earlier levels
 	For       []string `json:"for,omitempty"`        // names of the approvers for whom the reader is deputy
+}
+
+// AgendaItem is a meeting in a digest.
+type AgendaItem struct {
+	MeetingID ID        `json:"meeting_id"`
+	Title     string    `json:"title"`
+	Start     time.Time `json:"start"`
+	End       time.Time `json:"end"`
+	Rooms     []string  `json:"rooms"`
+	Pending   bool      `json:"pending,omitempty"` // waits for approval
 }
 
 // Placement is a time and the names of rooms.

@@ -253,6 +253,7 @@ func (m *Meeting) recordRevision(changes map[string]Change, was Status, override
 // NotifyRevision notifies the people whom a change concerns.
 func (m *Meeting) NotifyRevision(before *Meeting, changes map[string]Change, by Actor, at time.Time) {
 	wasOn, isOn := before.Status != Pending, m.Status != Pending
+	defer m.noteMove(before, len(m.Notices))
 	if concerns(changes, "title", "description", "start", "end", "room_ids") && !concerns(changes, "organizer") {
 		m.notifyOrganizer(NoticeChange, by, at)
 	}
@@ -275,6 +276,18 @@ func (m *Meeting) NotifyRevision(before *Meeting, changes map[string]Change, by 
 		m.Notices = append(m.Notices, before.Notices...)
 	case isOn:
 		m.notifyConfirmed(by, at)
+	}
+}
+
+// noteMove adds where the meeting was to the notices of a change, from the given one on.
+func (m *Meeting) noteMove(before *Meeting, first int) {
+	if before.Slot.Equal(m.Slot) {
+		return
+	}
+	for i := range m.Notices[first:] {
+		if n := &m.Notices[first+i]; n.Kind == NoticeChange {
+			n.Facts.Was = &Placement{Start: before.Slot.Start, End: before.Slot.End, Rooms: slices.Clone(before.RoomNames)}
+		}
 	}
 }
 

@@ -183,6 +183,8 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 		return next, delayjob.Drop("no such notification")
 	case n.Version != t.Version:
 		return next, delayjob.Drop("superseded by a resend")
+	case b.Objection.State == Pending:
+		return next, d.wait(n, b.Objection)
 	case b.Objection.State != "":
 		return d.skip(n, b.Objection)
 	case n.State != Pending && n.State != Sending:
@@ -190,7 +192,7 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	case b.Wait > 0:
 		return next, delayjob.Snooze(b.Wait)
 	case n.Expired(d.now()):
-		return d.skip(n, Objection{SkippedLate, "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
+		return d.skip(n, Objection{State: SkippedLate, Reason: "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
 	n.MessageID = n.messageID(d.host)
 	sending, cancel := sendingContext(ctx)
@@ -279,6 +281,22 @@ func (d *Delivery) send(ctx context.Context, n Notification) error {
 func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
 	next, err = d.record(n, Outcome{State: o.State, Error: o.Reason})
 	return next, cmp.Or(err, delayjob.Drop(o.Reason))
+}
+
+// nearWait is how long a notification waits in the queue. If it waits longer, the loader finds it in the
+// ledger when it is due.
+const nearWait = 10 * time.Minute
+
+// wait moves the due time of a notification. A message that is delivered again after a crash finds the same
+// objection.
+func (d *Delivery) wait(n Notification, o Objection) error {
+	if _, err := d.record(n, Outcome{State: Pending, Error: o.Reason, Due: o.Until}); err != nil {
+		return err
+	}
+	if wait := o.Until.Sub(d.now()); wait < nearWait {
+		return delayjob.Snooze(max(wait, 0))
+	}
+	return delayjob.Drop(o.Reason)
 }
 
 // conclude records the outcome of a Sender and returns the verdict for the consumer.

@@ -78,10 +78,11 @@ type BeginResult struct {
 // A Screen returns, by ID, the notifications that must not be sent now.
 type Screen func(context.Context, []Notification) (map[int64]Objection, error)
 
-// Objection says why a notification must not be sent.
+// Objection says why a notification must not be sent now.
 type Objection struct {
-	State  State // new state: Superseded or Skipped
+	State  State // new state: Superseded or Skipped; or Pending, to send it at Until
 	Reason string
+	Until  time.Time
 }
 
 // Outcome is the result of an attempt.
@@ -94,6 +95,7 @@ type Outcome struct {
 	MessageID string    // stored unless empty
 	Error     string    // error of the provider; "" with Sent
 	Uncharged bool      // the attempt does not count
+	Due       time.Time // with Pending: when to send it instead; zero: as before
 }
 
 // Filter of a list. Zero fields do not filter.

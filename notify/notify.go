@@ -52,6 +52,7 @@ const (
 	Handover         Kind = "handover"       // to a user, of the meetings of somebody who left
 	FaultReport      Kind = "fault_report"   // to the facility contact of a room
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server
+	DigestMail       Kind = "digest"         // to a user, of the meetings of some days
 )
 
 // Channel of a notification.
@@ -73,7 +74,7 @@ const (
 	Sending     State = "sending"      // an attempt is running, or crashed
 	Sent        State = "sent"         // accepted by the provider
 	Failed      State = "failed"       // rejected, or no attempts left
-	Skipped     State = "skipped"      // channel off, or recipient disabled
+	Skipped     State = "skipped"      // channel off, recipient disabled, or the recipient does not want it
 	SkippedLate State = "skipped_late" // expired before it was sent
 	Cancelled   State = "cancelled"    // cancelled before it was sent
 	Superseded  State = "superseded"   // not sent: replaced by a newer notification, or obsolete
@@ -132,6 +133,7 @@ type (
 	Requested  = meeting.Requested
 	Placement  = meeting.Placement
 	Contact    = meeting.Contact
+	AgendaItem = meeting.AgendaItem
 )
 
 // Message returns the message for the delay job of the channel, due at the due time of n.

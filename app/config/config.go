@@ -32,9 +32,9 @@ type Config struct {
 	Limits   RequestLimits `yaml:"limits"`
 	Audit    Audit         `yaml:"audit"`
 
-	Notifications Keep `yaml:"notifications"`
-	Webhooks      Keep `yaml:"webhooks"`
-	Meetings      Keep `yaml:"meetings"`
+	Notifications Notifications `yaml:"notifications"`
+	Webhooks      Keep          `yaml:"webhooks"`
+	Meetings      Keep          `yaml:"meetings"`
 
 	Log Log `yaml:"log"`
 }
@@ -235,6 +235,14 @@ type RequestLimits struct {
 	MemoryMiB     int  `yaml:"memory_mib" restart:"true"` // 0: by the container
 }
 
+// Notifications say which notifications people may choose, and how long they are kept once they are over.
+type Notifications struct {
+	Keep     time.Duration       `yaml:"keep"`
+	Channels []string            `yaml:"channels"` // that people may choose
+	Required []string            `yaml:"required"` // kinds that nobody can switch off
+	Defaults map[string][]string `yaml:"defaults"` // channels by kind, for people who did not choose
+}
+
 // Keep says how long something is kept once it is over.
 type Keep struct {
 	Keep time.Duration `yaml:"keep"`
@@ -303,9 +311,11 @@ func Default() *Config {
 		},
 		Audit: Audit{Keep: 3 * 8760 * time.Hour},
 
-		Notifications: Keep{400 * 24 * time.Hour},
-		Webhooks:      Keep{30 * 24 * time.Hour},
-		Meetings:      Keep{3 * 8760 * time.Hour},
+		Notifications: Notifications{
+			Keep: 400 * 24 * time.Hour, Channels: []string{"email", "sms"}, Required: []string{"approval_request", "escalation"}, Defaults: map[string][]string{},
+		},
+		Webhooks: Keep{30 * 24 * time.Hour},
+		Meetings: Keep{3 * 8760 * time.Hour},
 
 		Log: Log{Level: "info", Format: "text"},
 	}

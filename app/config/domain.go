@@ -7,6 +7,7 @@ import (
 	"punctual/delayjob/topics"
 	"punctual/meeting"
 	"punctual/meeting/policy"
+	"punctual/notify"
 	"punctual/notify/sms"
 )
 
@@ -66,6 +67,31 @@ func (c Booking) DefaultReminders() []meeting.Reminder {
 		}
 	}
 	return rs
+}
+
+// Policy converts what people may choose. The channels whose driver is off cannot be chosen.
+func (c *Config) Policy() notify.Policy {
+	p := notify.Policy{Defaults: notify.Choices{}, Choices: channels(c.Notifications.Channels)}
+	for _, k := range c.Notifications.Required {
+		p.Required = append(p.Required, notify.Kind(k))
+	}
+	for k, cs := range c.Notifications.Defaults {
+		p.Defaults[notify.Kind(k)] = channels(cs)
+	}
+	for channel, driver := range map[notify.Channel]string{notify.Email: c.Email.Driver, notify.SMS: c.SMS.Driver} {
+		if driver == "off" {
+			p.Off = append(p.Off, channel)
+		}
+	}
+	return p
+}
+
+func channels(names []string) []notify.Channel {
+	cs := make([]notify.Channel, len(names))
+	for i, n := range names {
+		cs[i] = notify.Channel(n)
+	}
+	return cs
 }
 
 // Gateway converts the settings of the driver http.

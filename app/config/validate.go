@@ -22,11 +22,12 @@ import (
 	"punctual/app/syslog"
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
+	"punctual/notify"
 	"punctual/notify/sms"
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "webhook.deliver", "user.leave", "user.erase", "audit.forward"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "notify.digest", "webhook.deliver", "user.leave", "user.erase", "audit.forward"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {
@@ -99,7 +100,7 @@ func (c *Config) validate() []brokenRule {
 		_, err := syslog.Parse(to.URL, to.CAFile)
 		r.check(err == nil, "audit.syslog.url", "is %q; it %v", to.URL, err)
 	}
-	r.within("notifications.keep", c.Notifications.Keep, 31*day, 50*year)
+	c.Notifications.validate(&r)
 	r.within("webhooks.keep", c.Webhooks.Keep, day, 50*year)
 	r.within("meetings.keep", c.Meetings.Keep, 31*day, 50*year)
 	r.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
@@ -286,6 +287,32 @@ func (c *SMS) validate(r *rules) {
 			path += "." + e.Field
 		}
 		r.check(false, path, "cannot work: %v", err)
+	}
+}
+
+func (c *Notifications) validate(r *rules) {
+	const path = "notifications"
+	r.within(path+".keep", c.Keep, 31*day, 50*year)
+	kinds := make([]string, 0, len(notify.Choosable()))
+	for _, k := range notify.Choosable() {
+		kinds = append(kinds, string(k))
+	}
+	channels := func(at string, cs []string) {
+		for i, ch := range cs {
+			r.oneOf(fmt.Sprintf("%s[%d]", at, i), ch, "email", "sms")
+			r.check(!slices.Contains(cs[:i], ch), fmt.Sprintf("%s[%d]", at, i), "names %s twice", ch)
+		}
+	}
+	channels(path+".channels", c.Channels)
+	r.check(slices.Contains(c.Channels, "email"), path+".channels", "must contain email")
+	for i, k := range c.Required {
+		r.oneOf(fmt.Sprintf("%s.required[%d]", path, i), k, kinds...)
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Defaults)) {
+		at := path + ".defaults." + k
+		r.check(slices.Contains(kinds, k), at, "is not a kind of notification that people can choose%s", Suggest(k, kinds))
+		channels(at, c.Defaults[k])
+		r.check(len(c.Defaults[k]) > 0 || !slices.Contains(c.Required, k), at, "is empty, but notifications.required names %s", k)
 	}
 }
 

@@ -29,6 +29,7 @@ var sections = []section{
 	{"waiting_list", `SELECT id, state, until_at, meeting_id, reason, created_at, updated_at FROM waitlist WHERE user_id = $id`},
 	{"fault_reports", `SELECT id, room_id, category, text, done_at, created_at FROM fault_reports WHERE user_id = $id`},
 	{"notifications", `SELECT id, kind, channel, meeting_id, name, address, state, due_at, sent_at, created_at FROM notifications WHERE lower(address) = $email`},
+	{"notification_optouts", `SELECT id, kind, created_at FROM notification_optouts WHERE address = $email`},
 	{"history", `SELECT id, meeting_id, at, action, changes, reason, address FROM history WHERE actor_id = $id`},
 	{"audit_by_user", `SELECT id, at, action, address, subject, subject_id, subject_name, changes, reason FROM audit WHERE actor_id = $id`},
 	{"audit_about_user", `SELECT id, at, action, actor_name, CASE WHEN actor_id = $id THEN address END AS address, changes, reason FROM audit

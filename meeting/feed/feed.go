@@ -70,10 +70,29 @@ func (s *Service) Read(ctx context.Context, by meeting.Actor, roomID int64, titl
 		}
 		ms = append(ms, part...)
 	}
-	slices.SortFunc(ms, func(a, b *meeting.Meeting) int {
-		return cmp.Or(a.Slot.Start.Compare(b.Slot.Start), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(ms, byStart)
 	return ms, end, nil
+}
+
+// Agenda returns the meetings in a span that the actor organizes or is invited to and did not decline, by
+// start. Meetings that have ended are left out.
+func (s *Service) Agenda(ctx context.Context, by meeting.Actor, span clock.Slot) ([]*meeting.Meeting, error) {
+	found, err := s.read(ctx, by, 0, span)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[meeting.ID]bool{}
+	found = slices.DeleteFunc(found, func(m *meeting.Meeting) bool {
+		again := seen[m.ID]
+		seen[m.ID] = true
+		return again || m.Status == meeting.Ended || m.DeclinedBy(by)
+	})
+	slices.SortFunc(found, byStart)
+	return found, nil
+}
+
+func byStart(a, b *meeting.Meeting) int {
+	return cmp.Or(a.Slot.Start.Compare(b.Slot.Start), cmp.Compare(a.ID, b.ID))
 }
 
 // read returns all meetings of a span, some of them twice.

@@ -59,6 +59,8 @@ const (
 	forOffer      = "punctual offer\x00"
 	forMail       = "punctual mail\x00"
 
+	forSubscription = "punctual subscription\x00"
+
 	forInvitationBefore = "punctual invitation\x00" // of earlier releases, without the version that was seen
 )
 

@@ -95,10 +95,13 @@ type Pages struct {
 	Approval *approval.Service
 	Waitlist *waitlist.Service
 	Mails    Mails
-	Links    *Links
-	Limiter  account.Limiter // of invalid tokens, by network
-	Inbox    gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
-	Now      func() time.Time
+
+	Subscriptions Subscriptions
+
+	Links   *Links
+	Limiter account.Limiter // of invalid tokens, by network
+	Inbox   gin.HandlerFunc // answers /decide without a token, the path where signed-in users decide
+	Now     func() time.Time
 }
 
 // Register adds the pages and their style sheet to the router.
@@ -109,6 +112,8 @@ func (p *Pages) Register(r gin.IRouter) {
 		respondPath: {p.showInvitation, p.respond},
 		offerPath:   {p.showOffer, p.answerOffer},
 		mailPath:    {p.showMail, p.confirmMail},
+
+		subscriptionPath: {p.showSubscriptions, p.subscribe},
 	} {
 		r.GET(path, handlers.get)
 		r.HEAD(path, handlers.get)

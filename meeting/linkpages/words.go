@@ -29,6 +29,9 @@ type words struct {
 	Offer    pageWords
 	CheckIn  pageWords `json:"check_in"`
 	Mail     pageWords
+
+	Subscription pageWords
+	Kinds        map[string]string // names of groups of mails
 }
 
 type pageWords struct {
@@ -36,6 +39,8 @@ type pageWords struct {
 	Confirm  map[string]string // by choice: nothing has been sent yet
 	Optional string            // about the comment
 	Changed  string            // the page was outdated
+	Headline string            // of a page that is not about a meeting
+	Switched map[string]string // on and off
 	States   map[string]stateWords
 }
 

@@ -121,6 +121,7 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.SetGenHeader("X-Auto-Response-Suppress", "OOF, AutoReply")
 	m.SetGenHeader("Content-Language", content.Lang)
+	setUnsubscribe(m, content)
 	m.SetBodyString(mail.TypeTextPlain, content.Text)
 	m.AddAlternativeString(mail.TypeTextHTML, content.HTML)
 	if content.Calendar != "" {
@@ -131,6 +132,19 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 		}
 	}
 	return m, nil
+}
+
+// setUnsubscribe lets mail programs switch off mails of this kind with one click (RFC 8058), which needs an
+// HTTPS address. Mails with a calendar have only a link in their text: a click beside an invitation would
+// also end the cancellations that keep the calendar correct.
+func setUnsubscribe(m *mail.Msg, content render.Mail) {
+	if content.Unsubscribe == "" || content.Calendar != "" {
+		return
+	}
+	m.SetGenHeader("List-Unsubscribe", "<"+content.Unsubscribe+">")
+	if strings.HasPrefix(content.Unsubscribe, "https://") {
+		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
 }
 
 // reply is the answer of a room to an invitation: a text, and the answer for calendar programs if the

@@ -35,6 +35,9 @@ func (l *Ledger) record(ctx context.Context, outcomes []notify.Outcome, next map
 		if o.Uncharged {
 			table[i]["uncharged"] = 1
 		}
+		if !o.Due.IsZero() {
+			table[i]["due"] = instant(o.Due)
+		}
 		if !o.Begun.IsZero() {
 			table[i]["begun"] = instant(o.Begun)
 		}

@@ -34,6 +34,8 @@ type Links struct {
 	Accept  func(notify.Notification) string // of an offer from the waiting list: accept
 
 	ChoosePassword func(notify.Notification) string // of an invitation of a user or a password reset
+
+	Unsubscribe func(notify.Notification) string // of every mail that its recipient may switch off
 }
 
 // Renderer renders emails and text messages. Safe for concurrent use.
@@ -79,6 +81,8 @@ type Mail struct {
 	HTML     string
 	Calendar string // iCalendar; "": none
 	Method   string // of the calendar: REQUEST or CANCEL
+
+	Unsubscribe string // where the recipient switches off mails of this kind; "": nowhere
 }
 
 // Mail renders n as an email that is read at now. It returns an error for an unknown kind.
@@ -96,6 +100,9 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	r.addResponses(&p, v, n)
 	r.addAcceptance(&p, v, n)
 	r.addPassword(&p, v, n)
+	if r.links.Unsubscribe != nil {
+		p.Unsubscribe = r.links.Unsubscribe(n)
+	}
 	var text, html strings.Builder
 	if err := r.text.Execute(&text, p); err != nil {
 		return Mail{}, err
@@ -103,7 +110,7 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	if err := r.html.Execute(&html, p); err != nil {
 		return Mail{}, err
 	}
-	m := Mail{Lang: p.Lang, Subject: p.Subject, Text: text.String(), HTML: html.String()}
+	m := Mail{Lang: p.Lang, Subject: p.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: p.Unsubscribe}
 	m.Calendar, m.Method = r.calendar(n)
 	return m, nil
 }
@@ -142,6 +149,9 @@ type page struct {
 	BaseURL  string
 	Footer   string
 	SentBy   string
+
+	Unsubscribe string // "": no link
+	ChooseMails string // its label
 }
 
 type action struct{ Label, URL, Colour string }
@@ -216,8 +226,12 @@ func (r *Renderer) page(v *view) (page, error) {
 	case "cancellation", "decision.rejected", "decision.timeout", "released", "waitlist_expired":
 		p.Void = v.facts.Move == nil && v.Part == "" // otherwise the meeting still takes place
 	}
-	if r.baseURL != "" && v.meetingID != 0 {
+	switch {
+	case r.baseURL == "":
+	case v.meetingID != 0:
 		p.URL = r.baseURL + "/meetings/" + strconv.FormatInt(v.meetingID, 10)
+	case v.Kind == string(notify.DigestMail):
+		p.URL = r.baseURL + "/mine"
 	}
 	if !v.facts.Start.IsZero() {
 		p.Tile.Day = strconv.Itoa(v.start.Day())
@@ -232,6 +246,7 @@ func (r *Renderer) page(v *view) (page, error) {
 		"button":                &p.Button,
 		"footer":                &p.Footer,
 		"sent-by":               &p.SentBy,
+		"choose-mails":          &p.ChooseMails,
 	} {
 		s, err := v.say(name)
 		if err != nil {
@@ -261,6 +276,6 @@ var (
 		"cancellation": red, "approval_request": amber, "approval_reminder": amber, "escalation": red, "decision.confirmed": green,
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
-		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet, "fault_report": amber,
+		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet, "fault_report": amber, "digest": blue,
 	}
 )

@@ -25,11 +25,19 @@ var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
-	r, err := New(Config{BaseURL: "https://rooms.example.org/", Identity: Identity{Domain: "rooms.example.org"}, Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept, ChoosePassword: choosePassword}})
+	r, err := New(Config{BaseURL: "https://rooms.example.org/", Identity: Identity{Domain: "rooms.example.org"}, Links: Links{Decide: decide, CheckIn: checkIn, Respond: respond, Accept: accept, ChoosePassword: choosePassword, Unsubscribe: unsubscribe}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// unsubscribe is a link in digests only, so that other goldens show the mails without one.
+func unsubscribe(n notify.Notification) string {
+	if n.Kind != notify.DigestMail {
+		return ""
+	}
+	return "https://rooms.example.org/choose-mails?token=digest"
 }
 
 func checkIn(n notify.Notification) string {
@@ -168,6 +176,18 @@ func scenarios() []scenario {
 		})
 		add("fault-report-other", notify.FaultReport, start, func(f *notify.Facts) {
 			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "other", Comment: "It smells"}
+		})
+		add("digest", notify.DigestMail, start.Add(-16*time.Hour), func(f *notify.Facts) {
+			*f = notify.Facts{Start: start.Add(-10 * time.Hour), End: start.Add(14 * time.Hour), Timezone: f.Timezone, Reason: "tomorrow", Count: 2, Agenda: []notify.AgendaItem{
+				{MeetingID: 42, Title: f.Title, Start: start, End: start.Add(time.Hour), Rooms: f.Rooms},
+				{MeetingID: 43, Title: "Board <b>", Start: start.Add(2 * time.Hour), End: start.Add(3 * time.Hour), Pending: true},
+			}}
+		})
+		add("digest-week", notify.DigestMail, start.Add(-time.Hour), func(f *notify.Facts) {
+			*f = notify.Facts{Start: start.Add(-time.Hour), End: start.AddDate(0, 0, 7), Timezone: f.Timezone, Reason: "week", Count: 60, Agenda: []notify.AgendaItem{
+				{MeetingID: 41, Title: f.Title, Start: start.Add(-20 * time.Hour), End: start, Rooms: f.Rooms},
+				{MeetingID: 42, Title: f.Title, Start: start.AddDate(0, 0, 1), End: start.AddDate(0, 0, 1).Add(time.Hour), Rooms: f.Rooms},
+			}}
 		})
 		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
 		series := func(f *notify.Facts) {

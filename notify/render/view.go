@@ -37,7 +37,7 @@ type view struct {
 	Agreed     string // names of approvers of earlier levels
 	For        string // names of users whose deputy the reader is
 	NoShows    int    // consecutive, of a series
-	Count      int    // meetings that the recipient takes over
+	Count      int    // meetings that the recipient takes over, or those of a digest
 	Series     int64  // number of dates of the series; 0: a single meeting
 	Some       bool   // only some dates of the series
 	Part       string // of a change of a series: ends, goes_on (from Split), added; "": the whole
@@ -45,7 +45,8 @@ type view struct {
 	LastDay    string // last date: Mar 10
 	TimedOut   bool
 	Waits      bool   // about the waiting list
-	Why        string // reason code of a waiting list entry that ended, or the category of a fault
+	Why        string // reason code of a waiting list entry that ended, the category of a fault, or the period of a digest
+	Zone       string // of the recipient: Europe/Berlin, UTC+1
 	Asked      bool   // the booking needs approval
 	Remaining  string // time until what the reminder is about: 15 minutes; "": none
 	Past       bool   // what the reminder is about has already happened
@@ -125,6 +126,8 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 		v.Waits, v.Why, v.Asked = true, f.Reason, f.Decision == "pending"
 	case notify.FaultReport:
 		v.Why = f.Reason
+	case notify.DigestMail:
+		v.Why, v.Zone = f.Reason, zoneName(v.start)
 	case notify.Reminder:
 		v.remind(now)
 	case notify.ApprovalReminder:
@@ -155,7 +158,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport, notify.DigestMail:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -217,7 +220,43 @@ func parts(d time.Duration) []part {
 
 func (v *view) say(name string) (string, error) { return v.locale.say(name, v) }
 
+// agenda lists the meetings of a digest by day.
+func (v *view) agenda() (days []field) {
+	in := v.start.Location()
+	more := v.Count - len(v.facts.Agenda)
+	for _, m := range v.facts.Agenda {
+		start, end := m.Start.In(in), m.End.In(in)
+		day := start
+		if day.Before(v.start) {
+			day = v.start
+		}
+		label := v.locale.must("weekday", day) + " " + v.locale.must("date-short", day)
+		if len(days) == 0 || days[len(days)-1].Label != label {
+			days = append(days, field{Label: label})
+		}
+		from, until := v.locale.must("time", start), v.locale.must("time", end)
+		if start.YearDay() != end.YearDay() || start.Year() != end.Year() {
+			from, until = v.at("date-short", start), v.at("date-short", end)
+		}
+		text := from + "\u2013" + until + " " + line(m.Title)
+		if where := v.names(m.Rooms); where != "" {
+			text += " · " + where
+		}
+		if m.Pending {
+			text += " (" + v.locale.must("agenda-pending", nil) + ")"
+		}
+		days[len(days)-1].Lines = append(days[len(days)-1].Lines, text)
+	}
+	if more > 0 && len(days) > 0 {
+		days[len(days)-1].Lines = append(days[len(days)-1].Lines, v.locale.must("agenda-more", more))
+	}
+	return days
+}
+
 func (v *view) fields() []field {
+	if v.Kind == string(notify.DigestMail) {
+		return v.agenda()
+	}
 	var fs []field
 	add := func(label string, lines ...string) {
 		if len(lines) > 0 && lines[0] != "" {

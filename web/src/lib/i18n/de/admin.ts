@@ -117,6 +117,7 @@ const de: typeof en = {
       handover: 'Übergabe von Besprechungen',
       fault_report: 'Mangel',
       test_mail: 'Test-E-Mail',
+      digest: 'Übersicht',
     },
     noNotifications: 'Noch nichts gesendet',
     outbox: 'Postausgang',

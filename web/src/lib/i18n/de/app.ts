@@ -128,6 +128,8 @@ const de: typeof en = {
     too_large: 'Das ist zu lang. Bitte kürzen Sie den Text.',
   },
   fault: {
+    no_phone: 'Dafür ist eine Telefonnummer in Ihrem Profil nötig.',
+    required_kind: 'Die Administration schreibt diese Benachrichtigungen vor.',
     unknown_image: 'Wählen Sie ein Bild in einem der genannten Formate.',
     unreadable_svg: 'Dieses SVG ist beschädigt oder enthält Entitäten. Exportieren Sie es als einfaches SVG.',
     too_many_elements: 'Dieses SVG hat zu viele Elemente.',

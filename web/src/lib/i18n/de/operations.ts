@@ -406,6 +406,7 @@ const de: typeof en = {
       'webhook.deleted': 'entfernte den Webhook',
       'mail.processed': 'verarbeitete die Mail',
       'notification.resent': 'sendete erneut an',
+      'user.notifications_updated': 'änderte die Benachrichtigungen von',
       'config.changed': 'änderte die Konfiguration auf',
       'signing_key.rotated': 'ersetzte den Signaturschlüssel',
     },

@@ -114,6 +114,7 @@ export default {
       handover: 'Handover of meetings',
       fault_report: 'Fault report',
       test_mail: 'Test email',
+      digest: 'Digest',
     },
     noNotifications: 'Nothing sent yet',
     outbox: 'Outbox',

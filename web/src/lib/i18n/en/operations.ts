@@ -403,6 +403,7 @@ export default {
       'webhook.deleted': 'removed the webhook to',
       'mail.processed': 'processed the mail',
       'notification.resent': 'resent to',
+      'user.notifications_updated': 'changed the notifications of',
       'config.changed': 'changed the configuration on',
       'signing_key.rotated': 'replaced the signing key',
     },

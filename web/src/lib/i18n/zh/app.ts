@@ -128,6 +128,8 @@ const zh: typeof en = {
     too_large: '内容过长，请缩短后再试。',
   },
   fault: {
+    no_phone: '请先在资料中填写电话号码。',
+    required_kind: '管理员要求接收此类通知。',
     unknown_image: '请选择所列格式之一的图片。',
     unreadable_svg: '此 SVG 已损坏或包含实体。请重新导出为普通 SVG。',
     too_many_elements: '此 SVG 的元素过多。',

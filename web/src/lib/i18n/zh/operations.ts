@@ -405,6 +405,7 @@ const zh: typeof en = {
       'webhook.deleted': '移除了 Webhook',
       'mail.processed': '处理了邮件',
       'notification.resent': '重新发送给',
+      'user.notifications_updated': '更改了通知设置：',
       'config.changed': '更改了配置：',
       'signing_key.rotated': '更换了签名密钥：',
     },

@@ -1,0 +1,6 @@
+-- Returns what email addresses without an account have switched off.
+-- Parameters: $1 addresses in lower case, a JSON array.
+-- Result: address, kind.
+-- Index: notification_optouts_unique.
+SELECT address, kind FROM notification_optouts
+WHERE address = ANY (ARRAY(SELECT CAST(v AS text) FROM jsonb_array_elements_text(CAST($1 AS jsonb)) AS v))
