@@ -34,25 +34,26 @@ type Notices interface {
 
 // Deps are the services whose operations [Register] adds.
 type Deps struct {
-	Meetings *booking.Service
-	Approval *approval.Service
-	Series   *series.Service
-	Waitlist *waitlist.Service
-	Places   *places.Service
-	Branding *branding.Service
-	Public   *public.Service
-	Finding  *finding.Service
-	Reports  *report.Service
-	Notices  Notices
-	Lookups  account.Limiter // searches for people per caller, at [PeopleRate]
-	Faults   account.Limiter // reports of faults per caller, at [FaultRate]
+	Meetings  *booking.Service
+	Approval  *approval.Service
+	Series    *series.Service
+	Waitlist  *waitlist.Service
+	Places    *places.Service
+	Branding  *branding.Service
+	Public    *public.Service
+	Finding   *finding.Service
+	Reports   *report.Service
+	Notices   Notices
+	Calendars Calendars
+	Lookups   account.Limiter // searches for people per caller, at [PeopleRate]
+	Faults    account.Limiter // reports of faults per caller, at [FaultRate]
 }
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
 func Register(api huma.API, d Deps) {
 	h := &handlers{
 		svc: d.Meetings, approval: d.Approval, series: d.Series, waitlist: d.Waitlist, places: d.Places, branding: d.Branding, public: d.Public,
-		finding: d.Finding, reports: d.Reports, notices: d.Notices, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
+		finding: d.Finding, reports: d.Reports, notices: d.Notices, calendars: d.Calendars, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
 	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
@@ -81,20 +82,21 @@ func Register(api huma.API, d Deps) {
 }
 
 type handlers struct {
-	svc      *booking.Service
-	approval *approval.Service
-	series   *series.Service
-	waitlist *waitlist.Service
-	places   *places.Service
-	branding *branding.Service
-	public   *public.Service
-	finding  *finding.Service
-	reports  *report.Service
-	notices  Notices
-	registry huma.Registry
-	lookups  account.Limiter // searches for people, by caller
-	faults   account.Limiter // reports of faults, by caller
-	base     string          // of Location headers
+	svc       *booking.Service
+	approval  *approval.Service
+	series    *series.Service
+	waitlist  *waitlist.Service
+	places    *places.Service
+	branding  *branding.Service
+	public    *public.Service
+	finding   *finding.Service
+	reports   *report.Service
+	notices   Notices
+	calendars Calendars
+	registry  huma.Registry
+	lookups   account.Limiter // searches for people, by caller
+	faults    account.Limiter // reports of faults, by caller
+	base      string          // of Location headers
 }
 
 // register adds an operation. The domain reports faults by the names of fields, and register

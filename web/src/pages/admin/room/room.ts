@@ -73,6 +73,9 @@ export function formOf(room: Room | null) {
   }
 }
 
+/** The hours that are offered first: those of an office. */
+export const office: Room['policy']['opening_hours'] = [{ days: days.slice(0, 5), from: '08:00', to: '20:00' }]
+
 /** A duration that is not zero. */
 function some(text: string | undefined): string | null {
   return text && seconds(text) ? text : null
