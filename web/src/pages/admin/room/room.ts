@@ -220,7 +220,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
 
   const place = [f.site ? look.site(f.site) : '', f.floor ? t.floor(f.floor) : '', f.timezone].filter(Boolean)
   say(t.place, [f.name.trim(), ...place].join(' · '))
-  say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(', '))
+  say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(' · '))
   if (f.address) say(words.t.room.address, f.address.trim())
   if (f.facility_email) say(words.t.sites.facility, f.facility_email.trim())
   say(t.state, f.active ? t.active : t.inactive)
