@@ -18,6 +18,7 @@ import (
 	"punctual/delayjob/admin"
 	jobhttp "punctual/delayjob/httpapi"
 	topichttp "punctual/delayjob/topics/httpapi"
+	"punctual/meeting"
 	"punctual/meeting/clock"
 	"punctual/meeting/feed"
 	meetinghttp "punctual/meeting/httpapi"
@@ -37,7 +38,7 @@ func (a *Application) register(api huma.API) {
 	faults := a.newLimiter("faults:", meetinghttp.FaultRate)
 	meetinghttp.Register(api, meetinghttp.Deps{
 		Meetings: a.meetings, Approval: a.approval, Series: a.series, Waitlist: a.waitlist, Places: a.places,
-		Branding: a.branding, Public: a.public, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications},
+		Branding: a.branding, Public: a.public, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications}, State: a.state,
 		Calendars: calendarAdapter{a.senders.render}, Lookups: a.lookups, Faults: faults,
 	})
 	meetinghttp.RegisterImports(api, a.imports)
@@ -86,6 +87,15 @@ func (a *Application) queueMode() jobhttp.QueueMode {
 		return jobhttp.Fallback
 	}
 	return jobhttp.OnRedis
+}
+
+// state is a [meetinghttp.State]: of the database, and the settings.
+func (a *Application) state(ctx context.Context) (any, error) {
+	stored, err := a.db.State(ctx)
+	return struct {
+		stored   string
+		settings *meeting.Settings
+	}{stored, a.settings.Load()}, err
 }
 
 // currentConfig returns the last accepted settings, and the keys for which this process still uses

@@ -121,6 +121,21 @@ func (m *Meeting) RequestExpired(at time.Time) bool {
 	return m.Request != nil && !m.Status.Over() && !at.Before(m.Request.Deadline) && !m.Waits(at)
 }
 
+// ChangesAt returns the first instant after at, and at most latest, from which [Meeting.At] can return something
+// else.
+func (m *Meeting) ChangesAt(at, latest time.Time) time.Time {
+	instants := []time.Time{m.Slot.Start, m.Slot.End, m.Approval.Deadline, m.CheckIn.Until}
+	if m.Request != nil {
+		instants = append(instants, m.Request.Deadline)
+	}
+	for _, t := range instants {
+		if t.After(at) {
+			latest = clock.Earlier(latest, t)
+		}
+	}
+	return latest
+}
+
 // ReasonTimeout is the reason of an [Approval] that no person decided.
 const ReasonTimeout = "timeout"
 

@@ -111,3 +111,63 @@ func TestFinding(t *testing.T) {
 		}
 	})
 }
+
+// TestGrid_unchanged: a known grid is confirmed exactly as long as it is the same, whatever changes, and for
+// each viewer.
+func TestGrid_unchanged(t *testing.T) {
+	onBoth(t, func(t *testing.T, on setup) {
+		server := testenv.Server(t, on.Config)
+		admin := server.Admin(t)
+		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
+		room := admin.NewRoom(t, "Grid")
+		start := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
+		m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"title": "Mine", "visibility": "private"}))
+		path := "/grid?" + url.Values{"from": {start.Add(-time.Hour).Format(time.RFC3339)}, "to": {start.Add(4 * time.Hour).Format(time.RFC3339)}}.Encode()
+		known := map[*testenv.Client]string{}
+		look := func(what string) {
+			t.Helper()
+			for _, viewer := range []*testenv.Client{admin, alice, bob} {
+				for range 3 { // a state that is the same before and after is remembered
+					tag := viewer.Do(t, http.MethodGet, path, nil).Header.Get("ETag")
+					again := viewer.Do(t, http.MethodGet, path, nil, testenv.Header("If-None-Match", known[viewer]))
+					fresh := viewer.Do(t, http.MethodGet, path, nil)
+					if tag != fresh.Header.Get("ETag") {
+						continue // it changed meanwhile
+					}
+					if (again.Status == http.StatusNotModified) != (tag == known[viewer]) || again.Header.Get("ETag") != tag {
+						t.Errorf("%s: status %d of %s, which was %s and is %s", what, again.Status, again.Header.Get("ETag"), known[viewer], tag)
+					}
+					known[viewer] = tag
+				}
+			}
+		}
+		look("at first")
+		look("after nothing")
+		for _, c := range []struct {
+			what   string
+			by     *testenv.Client
+			method string
+			path   string
+			body   with
+		}{
+			{"after a new title", alice, http.MethodPatch, fmt.Sprintf("/meetings/%d", m.ID), with{"title": "Ours"}},
+			{"after it was opened", alice, http.MethodPatch, fmt.Sprintf("/meetings/%d", m.ID), with{"visibility": "public"}},
+			{"after another booking", bob, http.MethodPost, "/meetings", testenv.Booking(start.Add(2*time.Hour), start.Add(3*time.Hour), []int64{room.ID}, nil)},
+			{"after a new name of the room", admin, http.MethodPatch, fmt.Sprintf("/rooms/%d", room.ID), with{"name": "Renamed"}},
+			{"after new access", admin, http.MethodPatch, fmt.Sprintf("/rooms/%d", room.ID), with{"approval": with{"required": true, "approver_ids": []int64{}}}},
+			{"after a blackout", admin, http.MethodPost, "/blackouts", with{"room_id": room.ID, "start": start.Add(3 * time.Hour), "end": start.Add(4 * time.Hour), "reason": "Paint"}},
+			{"after a new role", admin, http.MethodPatch, fmt.Sprintf("/users/%d", bob.User.ID), with{"role": "admin"}},
+			{"after a cancellation", alice, http.MethodPost, fmt.Sprintf("/meetings/%d/cancel", m.ID), with{}},
+		} {
+			if c.by.Do(t, c.method, c.path, c.body).Status >= 300 {
+				t.Fatal(c.what)
+			}
+			look(c.what)
+		}
+		second := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{admin.NewRoom(t, "Soon").ID}, nil))
+		for alice.Meeting(t, second.ID).Status != "in_progress" {
+			look("around a start")
+		}
+		look("after a start")
+	})
+}

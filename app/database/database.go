@@ -30,6 +30,7 @@ type DB struct {
 	File    string // SQLite only
 
 	readers  *sql.DB // SQLite only
+	watch    *watch  // SQLite only, see [DB.State]
 	requests *sql.DB // of Postgres, see [ForRequest]; else nil
 	heavy    *sql.DB // of Postgres, see [ForHeavy]; else nil
 
@@ -137,7 +138,7 @@ func (db *DB) Close() error {
 		err = errors.Join(db.requests.Close(), db.heavy.Close(), err)
 	}
 	if db.readers != nil {
-		err = errors.Join(db.readers.Close(), err) // the writer last, because it removes the write-ahead log
+		err = errors.Join(db.watch.Close(), db.readers.Close(), err) // the writer last, because it removes the write-ahead log
 	}
 	return err
 }

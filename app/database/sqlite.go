@@ -98,7 +98,7 @@ func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
 	}
 	limit(readers, o)
 	readers.SetConnMaxLifetime(0) // there is no failover to notice
-	db := &DB{SQL: writer, Dialect: migrations.SQLite, File: path, readers: readers}
+	db := &DB{SQL: writer, Dialect: migrations.SQLite, File: path, readers: readers, watch: &watch{pool: readers}}
 	return db, &dialector{&splitPool{writer, readers}}, nil
 }
 

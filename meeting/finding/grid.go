@@ -27,6 +27,7 @@ type Grid struct {
 	Rooms    []GridRoom
 	Sites    []*meeting.Site    // of the rooms
 	Meetings []*meeting.Meeting // that hold or held the rooms, as the actor may see them; by start
+	Until    time.Time          // from when on it can differ although nothing was saved
 }
 
 // GridRoom is a room with the times at which it takes no meetings.
@@ -40,7 +41,8 @@ type GridRoom struct {
 const (
 	maxGridSpan     = 62 * 24 * time.Hour
 	maxGridMeetings = 20_000
-	maxGridPage     = 5_000 // meetings of one page of rooms, some 2 MB
+	maxGridPage     = 5_000       // meetings of one page of rooms, some 2 MB
+	maxGridAge      = time.Minute // absences, and the rights of deputies, begin and end meanwhile
 )
 
 // gridStatuses are the statuses of meetings that hold their rooms, or did.
@@ -130,7 +132,7 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 	for more := "more"; more != ""; {
 		rooms, next, err = s.gridRooms(ctx, q, p)
 		if err != nil || len(rooms) == 0 {
-			return &Grid{}, "", err
+			return &Grid{Until: at.Add(maxGridAge)}, "", err
 		}
 		if err := s.meetings.PrepareRooms(ctx, rooms, around(q.Span.Start, q.Span.End)); err != nil {
 			return nil, "", err
@@ -149,10 +151,15 @@ func (s *Service) Grid(ctx context.Context, by meeting.Actor, q GridQuery, p mee
 		}
 		p.Limit = max(1, len(rooms)/4) // of rooms with so many meetings
 	}
+	until := at.Add(maxGridAge)
+	for _, m := range ms {
+		until = clock.Earlier(until, m.ChangesAt(at, until))
+	}
 	if ms, err = s.meetings.Views(ctx, by, ms, at); err != nil {
 		return nil, "", err
 	}
 	g = q.draw(rooms, ms)
+	g.Until = until
 	if err := s.rate(ctx, by, g.Rooms); err != nil {
 		return nil, "", err
 	}

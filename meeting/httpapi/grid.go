@@ -217,17 +217,21 @@ func (h *handlers) grid(ctx context.Context, in *gridInput) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	zone, err := h.queryZone(ctx, in.rooms(&decoder{}), in.From, in.To)
-	if err != nil {
-		return nil, err
-	}
-	q, err := in.query(zone)
-	if err != nil {
-		return nil, err
-	}
-	g, next, err := h.finding.Grid(ctx, by, q, meeting.Page{Limit: in.Limit, Cursor: in.Cursor})
-	if err != nil {
-		return nil, err
-	}
-	return unlessKnown(in.IfNoneMatch, gridOf(g, next))
+	known := in.IfNoneMatch
+	in.IfNoneMatch = ""
+	return h.revalidator.respond(ctx, by, in, known, func() (any, time.Time, error) {
+		zone, err := h.queryZone(ctx, in.rooms(&decoder{}), in.From, in.To)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		q, err := in.query(zone)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		g, next, err := h.finding.Grid(ctx, by, q, meeting.Page{Limit: in.Limit, Cursor: in.Cursor})
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		return gridOf(g, next), g.Until, nil
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -44,6 +45,7 @@ type Deps struct {
 	Finding   *finding.Service
 	Reports   *report.Service
 	Notices   Notices
+	State     State
 	Calendars Calendars
 	Lookups   account.Limiter // searches for people per caller, at [PeopleRate]
 	Faults    account.Limiter // reports of faults per caller, at [FaultRate]
@@ -53,7 +55,7 @@ type Deps struct {
 func Register(api huma.API, d Deps) {
 	h := &handlers{
 		svc: d.Meetings, approval: d.Approval, series: d.Series, waitlist: d.Waitlist, places: d.Places, branding: d.Branding, public: d.Public,
-		finding: d.Finding, reports: d.Reports, notices: d.Notices, calendars: d.Calendars, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
+		finding: d.Finding, revalidator: newRevalidator(d.State, time.Now), reports: d.Reports, notices: d.Notices, calendars: d.Calendars, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
 	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
@@ -82,21 +84,22 @@ func Register(api huma.API, d Deps) {
 }
 
 type handlers struct {
-	svc       *booking.Service
-	approval  *approval.Service
-	series    *series.Service
-	waitlist  *waitlist.Service
-	places    *places.Service
-	branding  *branding.Service
-	public    *public.Service
-	finding   *finding.Service
-	reports   *report.Service
-	notices   Notices
-	calendars Calendars
-	registry  huma.Registry
-	lookups   account.Limiter // searches for people, by caller
-	faults    account.Limiter // reports of faults, by caller
-	base      string          // of Location headers
+	svc         *booking.Service
+	approval    *approval.Service
+	series      *series.Service
+	waitlist    *waitlist.Service
+	places      *places.Service
+	branding    *branding.Service
+	public      *public.Service
+	finding     *finding.Service
+	reports     *report.Service
+	notices     Notices
+	calendars   Calendars
+	revalidator *revalidator
+	registry    huma.Registry
+	lookups     account.Limiter // searches for people, by caller
+	faults      account.Limiter // reports of faults, by caller
+	base        string          // of Location headers
 }
 
 // register adds an operation. The domain reports faults by the names of fields, and register
