@@ -122,7 +122,9 @@ func TestPageAdminInsight(t *testing.T) {
 	b.open("/admin/meetings")
 	b.await("document.querySelector('.tiles')")
 	b.choose("select[aria-label=Period]", "own")
-	b.fillIn("input[aria-label=To]", time.Now().AddDate(0, 0, 20).Format("01022006"))
+	b.fillIn("input[aria-label=To]", "01020003") // a year that is still being typed
+	b.await("document.querySelector('input[aria-label=To]').getAttribute('aria-invalid') === 'true'")
+	b.choose("input[aria-label=To]", time.Now().AddDate(0, 0, 20).Format(time.DateOnly))
 	b.await("[...document.querySelectorAll('tbody th')].some((e) => e.innerText.includes('Turing'))")
 	b.accessible("report of meetings")
 	b.shot("report-meetings")

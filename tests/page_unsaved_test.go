@@ -62,7 +62,7 @@ func TestPageUnsaved(t *testing.T) {
 	b.press("New site")
 	b.fill("Name", "Elsewhere")
 	eval[bool](b, "(history.back(), true)")
-	b.await(asked)
+	b.says("Discard changes?")
 	b.press("Keep editing")
 	b.await("document.querySelector('dialog[open] input').value === 'Elsewhere'")
 	b.key(kb.Escape)
