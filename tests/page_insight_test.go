@@ -130,7 +130,7 @@ func TestPageAdminInsight(t *testing.T) {
 	b.shot("report-meetings")
 	b.choose(".by select", "organizer")
 	b.press("Show only Grace Hopper")
-	b.await("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('100%')")
+	b.await("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('100%%')")
 	eval[bool](b, `(() => { const make = URL.createObjectURL
 		URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return make(blob) }
 		HTMLAnchorElement.prototype.click = () => {}; return true })()`)
