@@ -288,8 +288,10 @@ var table = map[string]rule{
 	"accept-offer":   {Member, MeetingsWrite},
 	"decline-offer":  {Member, MeetingsWrite},
 
-	"report-utilisation": {Manager, MeetingsRead}, // statistics only
-	"report-punctuality": {Admin, JobsAdmin},
+	"report-utilisation":  {Manager, MeetingsRead}, // statistics only
+	"report-meetings":     {Manager, MeetingsRead}, // hours by person
+	"report-meeting-list": {Manager, MeetingsRead},
+	"report-punctuality":  {Admin, JobsAdmin},
 
 	"preview-series":        {Member, MeetingsWrite},
 	"create-series":         {Member, MeetingsWrite},

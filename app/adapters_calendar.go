@@ -27,7 +27,7 @@ func calendarEvents(ms []*meeting.Meeting) []render.Event {
 		events[i] = render.Event{
 			MeetingID: m.ID, Title: m.Title, Description: m.Description, Start: m.Slot.Start, End: m.Slot.End, Timezone: m.Timezone,
 			Rooms: m.RoomNames, Organizer: notify.Contact{Name: m.Organizer.Name, Email: m.Organizer.Email},
-			Tentative: m.Status == meeting.Pending, Sequence: m.Version, ChangedAt: m.UpdatedAt,
+			Tentative: m.Status == meeting.Pending, Cancelled: m.Status == meeting.Cancelled || m.Status == meeting.Rejected, Sequence: m.Version, ChangedAt: m.UpdatedAt,
 		}
 	}
 	return events

@@ -39,7 +39,7 @@ func (a *Application) register(api huma.API) {
 	meetinghttp.Register(api, meetinghttp.Deps{
 		Meetings: a.meetings, Approval: a.approval, Series: a.series, Waitlist: a.waitlist, Places: a.places,
 		Branding: a.branding, Public: a.public, Finding: a.finding, Reports: a.reports, Notices: noticesAdapter{a.notifications}, State: a.state,
-		Lookups: a.lookups, Faults: faults,
+		Calendars: calendarAdapter{a.senders.render}, Lookups: a.lookups, Faults: faults,
 	})
 	meetinghttp.RegisterImports(api, a.imports)
 	meetinghttp.RegisterDoor(api, meetinghttp.DoorDeps{

@@ -311,7 +311,7 @@ func (a *Application) wireAreas() {
 		Meetings: a.meetings, Series: a.series, Finding: a.finding, Store: a.meetingStore, People: guestDirectory{directory, a.accounts}, Scheduler: scheduler,
 		UID: a.senders.render.UID, Settings: a.schedulingSettings, Now: time.Now, Log: a.log,
 	})
-	a.reports = report.NewService(a.meetingStore, func() string { return inForce().Timezone }, time.Now)
+	a.reports = report.NewService(a.meetingStore, a.meetings, func() string { return inForce().Timezone }, time.Now)
 	a.forecasts = forecast.NewService(a.meetingStore, inForce, time.Now)
 
 	over := a.config.Queue.Options()

@@ -34,6 +34,7 @@ type invite struct {
 	sequence                 int
 	method                   string // empty: REQUEST
 	proven                   string // by dmarc=; empty: pass
+	rule                     string // such as RRULE:FREQ=DAILY;COUNT=2; empty: one date
 }
 
 func (i invite) eml() string {
@@ -45,12 +46,16 @@ func (i invite) eml() string {
 	}
 	i.organizer = pick(i.organizer, i.from)
 	const stamp = "20060102T150405Z"
+	summary := "SUMMARY:Review"
+	if i.rule != "" {
+		summary += "\r\n" + i.rule
+	}
 	return strings.Join([]string{
 		"Authentication-Results: mx.example.org; dmarc=" + pick(i.proven, "pass") + " header.from=example.org",
 		"From: <" + i.from + ">", "To: <" + i.to + ">", "Subject: Review " + i.uid, fmt.Sprintf("Message-ID: <%s.%d@example.org>", i.uid, i.sequence), "MIME-Version: 1.0",
 		"Content-Type: text/calendar; charset=UTF-8; method=" + pick(i.method, "REQUEST"), "",
 		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Example//EN", "METHOD:" + pick(i.method, "REQUEST"), "BEGIN:VEVENT", "UID:" + i.uid, fmt.Sprint("SEQUENCE:", i.sequence),
-		"DTSTAMP:20270101T000000Z", "DTSTART:" + i.start.UTC().Format(stamp), "DTEND:" + i.start.Add(time.Hour).UTC().Format(stamp), "SUMMARY:Review",
+		"DTSTAMP:20270101T000000Z", "DTSTART:" + i.start.UTC().Format(stamp), "DTEND:" + i.start.Add(time.Hour).UTC().Format(stamp), summary,
 		"ORGANIZER:mailto:" + i.organizer, "ATTENDEE;CUTYPE=ROOM;PARTSTAT=NEEDS-ACTION:mailto:" + i.to, "END:VEVENT", "END:VCALENDAR", "",
 	}, "\r\n")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"punctual/tests/testenv"
 )
@@ -227,6 +228,35 @@ func TestPageAdminRooms(t *testing.T) {
 	b.told("1 room updated")
 	if !roomNamed(t, ada, "Turing").Active {
 		t.Error("Turing is not in service")
+	}
+
+	// Rules of two rooms at once: what is left alone stays as each room has it.
+	was := map[string]ruled{}
+	for _, name := range []string{"Turing", "Lovelace"} {
+		was[name] = roomNamed(t, ada, name)
+		b.strike(fmt.Sprintf("[aria-label='Select %s']", name), " ")
+	}
+	b.press("Edit…")
+	b.reads("Edit 2 rooms")
+	b.await("hand.field('Opening hours') && hand.choose(hand.field('Opening hours'), 'week')")
+	b.choose("dialog [data-day=MO] input[type=time]", "07:00")
+	b.await("hand.choose(hand.field('Bookings need approval'), 'yes')")
+	b.fill("Minimum notice", "3")
+	b.accessible("several rooms")
+	b.shot("rooms-edit")
+	b.key(kb.Escape)
+	b.says("Discard changes?")
+	b.press("Keep editing")
+	b.press("Update 2 rooms")
+	b.told("2 rooms updated")
+	for name, before := range was {
+		r := roomNamed(t, ada, name)
+		if hours := r.Policy.OpeningHours; len(hours) != 2 || hours[0].From != "07:00" || hours[1].From != "08:00" || len(hours[1].Days) != 4 {
+			t.Errorf("%s is open %+v", name, hours)
+		}
+		if !r.Approval.Required || r.Capacity != before.Capacity || r.Policy.MinDuration != before.Policy.MinDuration {
+			t.Errorf("%s was %+v and is %+v", name, before, r)
+		}
 	}
 }
 

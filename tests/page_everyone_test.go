@@ -104,6 +104,7 @@ func TestPageEveryone(t *testing.T) {
 		{"german", "de", "alan", 390, []look{{390, false, false}, {320, false, false}, {1024, false, false}, {1440, false, false}}}, // the longest words
 		{"chinese", "zh", "grace", 1024, []look{{1400, true, false}, {390, true, false}}},
 	}
+	widths := []int64{320, 768, 1024, 1280, 1440} // of phones, tablets and desks
 	hours := map[string]string{"en": "[AP]M", "de": "\\d\\d:\\d\\d", "zh": "\\d\\d:\\d\\d"}
 	// In Chinese nothing is left in English but names, the keys of the configuration, and mails.
 	ours := []string{"admin-config", "admin-outbox"}
@@ -159,6 +160,11 @@ func TestPageEveryone(t *testing.T) {
 							b.accessible(name)
 						}
 						b.shot(name)
+					}
+					for _, width := range widths {
+						b.width(width)
+						b.inWidth(fmt.Sprintf("%s-%d", v.name, width))
+						b.heads(fmt.Sprintf("%s-%d", v.name, width))
 					}
 					// A page that has settled asks the server for what it polls; one that asks without end sends 40 requests a second.
 					if n, most := eval[int](b, "asked")-asked, 15+5*int(time.Since(began).Seconds()); n > most {
@@ -233,6 +239,18 @@ func TestPageEveryone(t *testing.T) {
 			walk(view{"door", at("/door/%d", rooms[0].ID)})
 		})
 	}
+}
+
+// heads wants that all of the header is seen, on one line.
+func (b *tab) heads(view string) {
+	b.t.Helper()
+	b.without(view, `(() => {
+		const head = document.querySelector('.shell > header')
+		if (!head || innerWidth <= 720) return ''
+		const parts = [...head.children].filter((e) => e.checkVisibility() && e.getBoundingClientRect().width)
+		const wide = head.scrollWidth > head.clientWidth + 1 || parts.some((e) => e.scrollWidth > e.clientWidth + 1) || parts.at(-1).getBoundingClientRect().right > innerWidth
+		const wraps = innerWidth < 1280 ? [] : [...head.querySelectorAll('nav a span:not(.badge), .button > span')].filter((e) => e.checkVisibility() && e.getClientRects().length > 1).map((e) => e.innerText)
+		return wide ? 'the header is wider than the screen' : wraps.length ? 'the header wraps: ' + wraps : '' })()`)
 }
 
 // legible wants that no text is cut off or touches another, and that tables are cards on phones.

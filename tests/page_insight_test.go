@@ -117,4 +117,30 @@ func TestPageAdminInsight(t *testing.T) {
 	if saved := eval[string](b, "window.saved"); !strings.HasPrefix(saved, "\ufeffroom_id,") || !strings.Contains(saved, `"'=1+1, ""紫金"""`) {
 		t.Errorf("the file says %q", saved)
 	}
+
+	// What rooms were booked for: one group more closely, and all of it as files.
+	b.open("/admin/meetings")
+	b.await("document.querySelector('.tiles')")
+	b.choose("select[aria-label=Period]", "own")
+	b.fillIn("input[aria-label=To]", "01020003") // a year that is still being typed
+	b.await("document.querySelector('input[aria-label=To]').getAttribute('aria-invalid') === 'true'")
+	b.choose("input[aria-label=To]", time.Now().AddDate(0, 0, 20).Format(time.DateOnly))
+	b.await("[...document.querySelectorAll('tbody th')].some((e) => e.innerText.includes('Turing'))")
+	b.accessible("report of meetings")
+	b.shot("report-meetings")
+	b.choose(".by select", "organizer")
+	b.press("Show only Grace Hopper")
+	b.await("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('100%%')")
+	eval[bool](b, `(() => { const make = URL.createObjectURL
+		URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return make(blob) }
+		HTMLAnchorElement.prototype.click = () => {}; return true })()`)
+	for button, begins := range map[string]string{"Sums as CSV": "organizer_id,", "Meetings as CSV": "id,title,", "Meetings as iCalendar": "BEGIN:VCALENDAR"} {
+		eval[bool](b, "(window.saved = '', true)")
+		b.press(button)
+		b.await("window.saved.startsWith(%q) && window.saved.includes('Grace Hopper') && !window.saved.includes('Emmy')", begins)
+	}
+	b.press("Stop showing only Grace Hopper")
+	b.await("document.querySelectorAll('tbody tr').length > 2")
+	b.fill("Title, description or custom field", "no such meeting")
+	b.reads("No meetings match")
 }

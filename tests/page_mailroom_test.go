@@ -45,6 +45,13 @@ func TestPageMailroom(t *testing.T) {
 	b.reads("Accepted")
 	b.press("Close")
 
+	deliver(t, server, to, invite{uid: "daily", from: ada, to: to, start: start.AddDate(0, 0, 7), rule: "RRULE:FREQ=DAILY;COUNT=3"}.eml())
+	b.await("document.querySelectorAll('tr[data-mail]').length === 4")
+	b.press("Open Review daily")
+	b.click("[...document.querySelectorAll('dialog[open] a')].find((a) => a.innerText === 'Series: Review')")
+	b.await("/^.meetings.\\d+$/.test(location.pathname) && document.querySelector('dialog[open] h2')?.innerText.includes('Review')")
+	b.open("/admin/mailroom")
+
 	b.press("Try a mail")
 	b.await("document.querySelector('dialog[open] input[type=file]')")
 	eml := invite{uid: "four", from: ada, to: to, start: start}.eml()

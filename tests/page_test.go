@@ -611,6 +611,7 @@ func TestPageSetup(t *testing.T) {
 	b.reads("Line 3: Capacity: ")
 	b.accessible("rooms with faults")
 	b.fill("Rooms", "Turing, 8\nHopper, 4")
+	b.choose("[data-day=MO] input[type=time]", "07:30")
 	b.press("Preview")
 	b.press("Add 2 rooms")
 	b.reads("Email addresses") // the next step
@@ -622,6 +623,11 @@ func TestPageSetup(t *testing.T) {
 	server.Login(t, "first@example.org", "long enough for this").Want(t, http.StatusOK, http.MethodGet, "/me", nil, &first)
 	if zone := eval[string](b, "Intl.DateTimeFormat().resolvedOptions().timeZone"); first.Role != "admin" || first.Timezone != zone {
 		t.Errorf("the first user is %+v, want an admin in the browser's zone %s", first, zone)
+	}
+
+	made := roomNamed(t, server.Login(t, "first@example.org", "long enough for this"), "Turing")
+	if hours := made.Policy.OpeningHours; len(hours) != 2 || hours[0].From != "07:30" || len(hours[1].Days) != 4 || hours[1].To != "20:00" {
+		t.Errorf("Turing is open %+v", hours)
 	}
 
 	again := browse(t, server)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"punctual/tests/testenv"
 )
 
 // TestPageUnsaved: what was typed is never dropped without a question, whichever way one leaves.
@@ -56,7 +58,44 @@ func TestPageUnsaved(t *testing.T) {
 	b.press("Discard")
 	b.await("!document.querySelector('dialog[open]')")
 
+	// A dialog of a page that is left by the browser.
+	b.press("New site")
+	b.fill("Name", "Elsewhere")
+	eval[bool](b, "(history.back(), true)")
+	b.says("Discard changes?")
+	b.press("Keep editing")
+	b.await("document.querySelector('dialog[open] input').value === 'Elsewhere'")
+	b.key(kb.Escape)
+	b.press("Discard")
+	b.await("!document.querySelector('dialog[open]')")
+
+	// What is only tried out, and a file that was not imported.
+	b.open("/admin/config")
+	b.press("Test a config file")
+	b.fill("File content", "booking: {}")
+	b.click("document.querySelector('nav a[href=\"/admin/sites\"]')")
+	b.await(asked)
+	b.press("Discard changes")
+	b.await("location.pathname === '/admin/sites'")
+
+	// A reason for a cancellation.
+	b.open(at("/meetings/%d", testenv.All[testenv.Meeting](t, ada, "/meetings?limit=1&status=confirmed&organizer=me")[0].ID))
+	b.press("Cancel meeting")
+	b.fill("Reason (optional)", "Not needed")
+	b.key(kb.Escape)
+	b.says("Discard changes?")
+	b.press("Keep editing")
+	b.await("[...document.querySelectorAll('dialog[open] input')].some((e) => e.value === 'Not needed')")
+	b.key(kb.Escape)
+	b.press("Discard")
+	b.await("!document.querySelector('dialog[open]')")
+
 	b.open("/me")
+	b.fill("Current password", "something")
+	b.click("document.querySelector('a[href=\"/mine\"]')")
+	b.await(asked)
+	b.press("Keep editing")
+	b.fill("Current password", "")
 	b.fill("Name", "Somebody Else")
 	b.click("document.querySelector('a[href=\"/mine\"]')")
 	b.await(asked)

@@ -102,7 +102,7 @@ func (c *cli) readFile(name string) (string, error) {
 
 func (c *cli) importRooms(ctx context.Context, rooms *places.Service, text string, dryRun bool) error {
 	operator := meeting.Actor{Kind: meeting.ActorSystem, Name: "punctual import", Role: meeting.Role(account.Admin)}
-	rows, err := rooms.ImportRooms(ctx, operator, text, 0, dryRun)
+	rows, err := rooms.ImportRooms(ctx, operator, places.RoomList{CSV: text}, dryRun)
 	if invalid, ok := errors.AsType[*meeting.InvalidError](err); ok {
 		for _, f := range invalid.Faults {
 			c.printFault(f)

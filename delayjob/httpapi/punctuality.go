@@ -2,9 +2,15 @@ package httpapi
 
 import (
 	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"punctual/delayjob/lateness"
@@ -112,9 +118,11 @@ func percentile(l Histogram, count int64, p float64) *float64 {
 func rounded(d time.Duration) *float64 { return new(math.Round(d.Seconds()*1e4) / 1e4) }
 
 type punctualityQuery struct {
-	From string `query:"from" doc:"Start of the range, rounded to whole hours; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
-	To   string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
-	Job  string `query:"job" maxLength:"100" doc:"Limits times to this job type" example:"meeting.start"`
+	Accept string `header:"Accept" doc:"text/csv returns a table with a line for each job type" example:"text/csv"`
+	Format string `query:"format" enum:"json,csv" doc:"csv returns a table with a line for each job type; defaults to what Accept names"`
+	From   string `query:"from" doc:"Start of the range, rounded to whole hours; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
+	To     string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
+	Job    string `query:"job" maxLength:"100" doc:"Limits times to this job type" example:"meeting.start"`
 }
 
 func (a *api) registerPunctuality(r huma.API) {
@@ -122,10 +130,14 @@ func (a *api) registerPunctuality(r huma.API) {
 		OperationID: "report-punctuality", Method: http.MethodGet, Path: "/reports/punctuality", Tags: []string{"Reports"},
 		Summary: "Get how late jobs ran, within the last 180 days",
 		Errors:  []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: r.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[punctualityView](), true, "")},
+			"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
 	}, a.report)
 }
 
-func (a *api) report(ctx context.Context, in *punctualityQuery) (*struct{ Body punctualityView }, error) {
+func (a *api) report(ctx context.Context, in *punctualityQuery) (*huma.StreamResponse, error) {
 	started, ended, from, to, err := a.Meetings(ctx, in.From, in.To, lateness.Bounds)
 	if err != nil {
 		return nil, err
@@ -143,12 +155,57 @@ func (a *api) report(ctx context.Context, in *punctualityQuery) (*struct{ Body p
 	if to.Sub(from) > hourlyUpTo {
 		step, name = 24*time.Hour, "day"
 	}
-	out := &struct{ Body punctualityView }{punctualityView{
+	out := &punctualityView{
 		From: from.UTC(), To: to.UTC(), Items: latenessOfJobs(counts), Total: latenessOfAll(counts),
 		Step: name, Times: latenessOfTimes(hours, step),
 		Meetings: latenessOfMeeting{Started: viewLateness(started), Ended: viewLateness(ended)},
-	}}
-	return out, nil
+	}
+	contentType, write := "application/json", func(w io.Writer) error { return json.NewEncoder(w).Encode(out) }
+	if in.Format == "csv" || in.Format == "" && strings.Contains(strings.ToLower(in.Accept), "text/csv") {
+		contentType, write = "text/csv; charset=utf-8", out.table
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Content-Type", contentType)
+		ctx.SetHeader("Vary", "Accept")
+		_ = write(ctx.BodyWriter()) // fails only if the client disconnects
+	}}, nil
+}
+
+// table writes a line for each job type, for the starts and ends of meetings, and for all jobs together.
+func (v *punctualityView) table(w io.Writer) error {
+	t := csv.NewWriter(w)
+	head := []string{"job", "count", "p50_seconds", "p90_seconds", "p99_seconds", "max_seconds"}
+	for _, b := range v.Total.Histogram {
+		if b.UpTo == nil {
+			head = append(head, "later")
+			continue
+		}
+		head = append(head, "up_to_"+decimal(b.UpTo))
+	}
+	_ = t.Write(head) // checked by Error below
+	line := func(name string, l LatenessView) {
+		cells := []string{name, strconv.FormatInt(l.Count, 10), decimal(l.P50), decimal(l.P90), decimal(l.P99), decimal(l.Max)}
+		for _, b := range l.Histogram {
+			cells = append(cells, strconv.FormatInt(b.Count, 10))
+		}
+		_ = t.Write(cells)
+	}
+	for _, i := range v.Items {
+		line(i.Job, i.LatenessView)
+	}
+	line("Meetings started", v.Meetings.Started)
+	line("Meetings ended", v.Meetings.Ended)
+	line("Total", v.Total)
+	t.Flush()
+	return t.Error()
+}
+
+// decimal is empty for null.
+func decimal(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*x, 'f', -1, 64)
 }
 
 // hourlyUpTo is the longest time that a report goes through by the hour.

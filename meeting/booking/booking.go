@@ -151,8 +151,8 @@ func (s *Service) Meetings(ctx context.Context, by meeting.Actor, q meeting.Meet
 	if err != nil {
 		return nil, "", err
 	}
-	if ms, err = s.Views(ctx, by, ms, q.Now); err != nil {
-		return nil, "", err
+	if ms, err = s.Views(ctx, by, ms, q.Now); err != nil || q.Brief {
+		return ms, next, err
 	}
 	return ms, next, s.nameAwaited(ctx, ms, q.Now)
 }

@@ -333,7 +333,7 @@ func (s *tale) compare() {
 	}
 	s.same("door", shown, held, err)
 
-	reports := report.NewService(s.store, func() string { return "UTC" }, func() time.Time { return s.clock })
+	reports := report.NewService(s.store, nil, func() string { return "UTC" }, func() time.Time { return s.clock })
 	use, _, _, err := reports.Utilization(s.Context(), s.admin, report.Query{Span: day, Group: report.ByRoom})
 	for _, u := range use {
 		if u.ID == s.room.ID {

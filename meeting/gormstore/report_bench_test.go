@@ -18,7 +18,7 @@ func BenchmarkRoomUse(b *testing.B) {
 		span := bookedMonth(f, 200, 500)
 		for _, group := range []report.Grouping{report.ByRoom, report.BySite, report.ByDay, report.ByHour} {
 			b.Run(fmt.Sprintf("%s/%s", dialect, group), func(b *testing.B) {
-				svc := report.NewService(f.store, func() string { return "UTC" }, func() time.Time { return span.End })
+				svc := report.NewService(f.store, nil, func() string { return "UTC" }, func() time.Time { return span.End })
 				for b.Loop() {
 					_, total, _, err := svc.Utilization(b.Context(), f.admin, report.Query{Group: group, Span: span})
 					if err != nil || total.Meetings != 200*500 || total.Persons != 4*200*500 {

@@ -35,26 +35,27 @@ type Notices interface {
 
 // Deps are the services whose operations [Register] adds.
 type Deps struct {
-	Meetings *booking.Service
-	Approval *approval.Service
-	Series   *series.Service
-	Waitlist *waitlist.Service
-	Places   *places.Service
-	Branding *branding.Service
-	Public   *public.Service
-	Finding  *finding.Service
-	Reports  *report.Service
-	Notices  Notices
-	State    State
-	Lookups  account.Limiter // searches for people per caller, at [PeopleRate]
-	Faults   account.Limiter // reports of faults per caller, at [FaultRate]
+	Meetings  *booking.Service
+	Approval  *approval.Service
+	Series    *series.Service
+	Waitlist  *waitlist.Service
+	Places    *places.Service
+	Branding  *branding.Service
+	Public    *public.Service
+	Finding   *finding.Service
+	Reports   *report.Service
+	Notices   Notices
+	State     State
+	Calendars Calendars
+	Lookups   account.Limiter // searches for people per caller, at [PeopleRate]
+	Faults    account.Limiter // reports of faults per caller, at [FaultRate]
 }
 
 // Register adds the operations to the API. The caller comes from [account.FromContext].
 func Register(api huma.API, d Deps) {
 	h := &handlers{
 		svc: d.Meetings, approval: d.Approval, series: d.Series, waitlist: d.Waitlist, places: d.Places, branding: d.Branding, public: d.Public,
-		finding: d.Finding, revalidator: newRevalidator(d.State, time.Now), reports: d.Reports, notices: d.Notices, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
+		finding: d.Finding, revalidator: newRevalidator(d.State, time.Now), reports: d.Reports, notices: d.Notices, calendars: d.Calendars, lookups: d.Lookups, faults: d.Faults, registry: api.OpenAPI().Components.Schemas,
 	}
 	if servers := api.OpenAPI().Servers; len(servers) > 0 {
 		h.base = servers[0].URL
@@ -93,6 +94,7 @@ type handlers struct {
 	finding     *finding.Service
 	reports     *report.Service
 	notices     Notices
+	calendars   Calendars
 	revalidator *revalidator
 	registry    huma.Registry
 	lookups     account.Limiter // searches for people, by caller

@@ -8,9 +8,11 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -113,6 +115,7 @@ func rounded(x float64) *float64 { return new(math.Round(x*1e4) / 1e4) }
 
 type utilisationInput struct {
 	Accept string `header:"Accept" doc:"text/csv returns all groups as a table" example:"text/csv"`
+	Format string `query:"format" enum:"json,csv" doc:"csv returns all groups as a table; defaults to what Accept names"`
 	From   string `query:"from" doc:"Start of the range; defaults to 30 days before to" example:"2027-02-01T00:00:00Z"`
 	To     string `query:"to" doc:"End of the range, at most 366 days after from; defaults to now" example:"2027-03-01T00:00:00Z"`
 	Group  string `query:"group" enum:"room,site,day,hour" default:"room" doc:"How to group the report; hour groups by hour of the week"`
@@ -129,6 +132,7 @@ func (h *handlers) registerReports(api huma.API) {
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
 	}}}
 	register(api, op, h.utilisation)
+	h.registerMeetingReports(api)
 }
 
 func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma.StreamResponse, error) {
@@ -151,10 +155,11 @@ func (h *handlers) utilisation(ctx context.Context, in *utilisationInput) (*huma
 		return nil, err
 	}
 	uses := list(groups, func(u *report.Utilization) RoomUse { return roomUseOf(group, u) })
-	if strings.Contains(strings.ToLower(in.Accept), "text/csv") {
-		return streamed("text/csv; charset=utf-8", func(w io.Writer) error { return writeUses(w, group, uses) }), nil
+	all := roomUseOf("", total)
+	if asTable(in.Format, in.Accept) {
+		return streamed(csvType, func(w io.Writer) error { return writeUses(w, group, uses, &all) }), nil
 	}
-	out := Utilisation{From: span.Start.UTC(), To: span.End.UTC(), Group: in.Group, Total: roomUseOf("", total)}
+	out := Utilisation{From: span.Start.UTC(), To: span.End.UTC(), Group: in.Group, Total: all}
 	out.Items = uses[min(skip, len(uses)):]
 	if len(out.Items) > in.Limit {
 		out.Items, out.NextCursor = out.Items[:in.Limit], new(strconv.Itoa(skip+in.Limit))
@@ -183,43 +188,41 @@ func streamed(contentType string, write func(io.Writer) error) *huma.StreamRespo
 	}}
 }
 
-// writeUses writes a table with a line for each group.
-func writeUses(w io.Writer, group report.Grouping, uses []RoomUse) error {
+// writeUses writes a table with a line for each group, and one for the total.
+func writeUses(w io.Writer, group report.Grouping, uses []RoomUse, total *RoomUse) error {
 	table := csv.NewWriter(w)
-	head := []string{
+	figures := []string{
 		"booked_seconds", "used_seconds", "open_seconds", "booked_share", "used_share",
 		"meetings", "no_shows", "cancelled", "average_persons", "average_capacity", "seats_share", "rejected", "released_seconds",
 	}
-	switch group {
-	case report.ByRoom:
-		head = append([]string{"room_id", "room", "site_id", "site"}, head...)
-	case report.BySite:
-		head = append([]string{"site_id", "site"}, head...)
-	case report.ByDay:
-		head = append([]string{"day"}, head...)
-	case report.ByHour:
-		head = append([]string{"weekday", "hour"}, head...)
-	}
-	_ = table.Write(head) // checked by Error below
+	head := map[report.Grouping][]string{
+		report.ByRoom: {"room_id", "room", "site_id", "site"}, report.BySite: {"site_id", "site"}, report.ByDay: {"day"}, report.ByHour: {"weekday", "hour"},
+	}[group]
+	_ = table.Write(append(slices.Clone(head), figures...)) // checked by Error below
 	for i := range uses {
-		_ = table.Write(uses[i].line(group))
+		_ = table.Write(append(uses[i].names(group), uses[i].figures()...))
 	}
+	_ = table.Write(append(totalCells(len(head)), total.figures()...))
 	table.Flush()
 	return table.Error()
 }
 
-func (u *RoomUse) line(group report.Grouping) []string {
-	var cells []string
+// names are the cells of a line that say which group it is.
+func (u *RoomUse) names(group report.Grouping) []string {
 	switch group {
 	case report.ByRoom:
-		cells = append(u.Room.cells(), u.Site.cells()...)
+		return append(u.Room.cells(), u.Site.cells()...)
 	case report.BySite:
-		cells = u.Site.cells()
+		return u.Site.cells()
 	case report.ByDay:
-		cells = []string{u.Day}
-	case report.ByHour:
-		cells = []string{u.Weekday, strconv.Itoa(*u.Hour)}
+		return []string{u.Day}
+	default:
+		return []string{u.Weekday, strconv.Itoa(*u.Hour)}
 	}
+}
+
+func (u *RoomUse) figures() []string {
+	var cells []string
 	for _, n := range []int64{u.BookedSeconds, u.UsedSeconds, u.OpenSeconds} {
 		cells = append(cells, strconv.FormatInt(n, 10))
 	}
@@ -238,9 +241,10 @@ func (r *NamedRef) cells() []string {
 	return []string{strconv.FormatInt(r.ID, 10), plain(r.Name)}
 }
 
-// plain returns a text that spreadsheets do not evaluate as a formula.
+// plain returns a text that spreadsheets do not evaluate as a formula, also one in Chinese or Japanese, where
+// the signs are wide.
 func plain(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + s
 	}
 	return s

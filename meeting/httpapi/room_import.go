@@ -12,9 +12,10 @@ import (
 
 // RoomImport is a list of rooms to create.
 type RoomImport struct {
-	CSV    string `json:"csv" maxLength:"1000000" doc:"At most 1,000 rooms, one per line: name, capacity, floor, features (separated by semicolons or slashes), site (name). A first line with these words as column names may put them in another order" example:"name,capacity,floor,features\nTuring,8,3,projector;video"`
-	SiteID int64  `json:"site_id,omitempty" minimum:"0" doc:"Site of the rooms that name none"`
-	DryRun bool   `json:"dry_run,omitempty" doc:"Whether to only report what would happen, with all faults"`
+	CSV          string         `json:"csv" maxLength:"1000000" doc:"At most 1,000 rooms, one per line: name, capacity, floor, features (separated by semicolons or slashes), site (name). A first line with these words as column names may put them in another order" example:"name,capacity,floor,features\nTuring,8,3,projector;video"`
+	SiteID       int64          `json:"site_id,omitempty" minimum:"0" doc:"Site of the rooms that name none"`
+	OpeningHours []OpeningHours `json:"opening_hours,omitempty" nullable:"false" doc:"Opening hours of the rooms that are created; omitted or empty if they are always open"`
+	DryRun       bool           `json:"dry_run,omitempty" doc:"Whether to only report what would happen, with all faults"`
 }
 
 // ImportedRoom is the result of one line.
@@ -56,7 +57,7 @@ func (h *handlers) importRooms(ctx context.Context, in *struct{ Body Body[RoomIm
 	if len(faults) > 0 {
 		return nil, &meeting.InvalidError{Faults: faults}
 	}
-	rows, err := h.places.ImportRooms(ctx, by, body.CSV, body.SiteID, body.DryRun)
+	rows, err := h.places.ImportRooms(ctx, by, places.RoomList{CSV: body.CSV, SiteID: body.SiteID, OpeningHours: hours(body.OpeningHours)}, body.DryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -299,7 +299,7 @@ func setDeciders(found *fault.List, to, given *[]int64, location string, look ro
 func (f *RoomFields) policy(p *policy.Policy, found *fault.List) {
 	if f.OpeningHours != nil {
 		p.OpeningHours = slices.Clone(*f.OpeningHours)
-		checkHours(found, p.OpeningHours)
+		checkHours(found, "policy.opening_hours", p.OpeningHours)
 	}
 	setSpan(found, &p.MinDuration, f.MinDuration, "policy.min_duration", maxSpan)
 	setSpan(found, &p.MaxDuration, f.MaxDuration, "policy.max_duration", maxSpan)
@@ -337,13 +337,13 @@ func noLength(p *policy.Policy) bool {
 		p.MaxDuration-p.MaxDuration%p.Step < max(p.MinDuration, p.Step)
 }
 
-func checkHours(found *fault.List, hours []policy.OpeningHours) {
+func checkHours(found *fault.List, location string, hours []policy.OpeningHours) {
 	if len(hours) > maxHours {
-		found.Add("policy.opening_hours", "too_many", "must have at most %d entries", maxHours)
+		found.Add(location, "too_many", "must have at most %d entries", maxHours)
 		return
 	}
 	for i, h := range hours {
-		location := fault.Index("policy.opening_hours", i)
+		location := fault.Index(location, i)
 		if len(h.Days) == 0 {
 			found.Add(location+".days", "too_few", "must have at least one day")
 		}

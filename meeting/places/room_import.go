@@ -19,6 +19,13 @@ const maxImported = 1000
 // roomColumns are the columns of a list of rooms, in the order of lists without a header.
 var roomColumns = []string{"name", "capacity", "floor", "features", "site"}
 
+// RoomList is a list of rooms to create.
+type RoomList struct {
+	CSV          string                // see [Service.ImportRooms]
+	SiteID       int64                 // of rooms that name no site; 0: none
+	OpeningHours []policy.OpeningHours // of the created rooms; none: always open
+}
+
 // ImportedRoom is one row of an imported list.
 type ImportedRoom struct {
 	Line     int
@@ -29,17 +36,17 @@ type ImportedRoom struct {
 }
 
 // ImportRooms creates the rooms of a CSV list, see [table.Read], with the columns name, capacity,
-// floor, features (separated by semicolons, or slashes) and site (by name). Rooms without a site
-// belong to siteID; 0: none. Rooms that exist are left out, so an import may be repeated.
+// floor, features (separated by semicolons, or slashes) and site (by name). Rooms that exist are left
+// out, so an import may be repeated.
 //
 // With dryRun it only reports what it would do, including faults by row. Otherwise it creates all
 // or none: for faults it returns an [*meeting.InvalidError] with locations such as "csv[3].capacity", where
 // 3 is the line.
-func (s *Service) ImportRooms(ctx context.Context, by meeting.Actor, csv string, siteID int64, dryRun bool) ([]ImportedRoom, error) {
+func (s *Service) ImportRooms(ctx context.Context, by meeting.Actor, list RoomList, dryRun bool) ([]ImportedRoom, error) {
 	if !by.MayManageRooms() {
 		return nil, meeting.ErrForbidden
 	}
-	lines, err := table.Read(csv, roomColumns)
+	lines, err := table.Read(list.CSV, roomColumns)
 	if e, ok := errors.AsType[*table.SyntaxError](err); ok {
 		return nil, fault.Invalid(fmt.Sprintf("csv[%d]", e.Line), "malformed", "%s", e.Message)
 	}
@@ -51,16 +58,21 @@ func (s *Service) ImportRooms(ctx context.Context, by meeting.Actor, csv string,
 	case len(lines) > maxImported:
 		return nil, fault.Invalid("csv", "too_many", "must list at most %d rooms", maxImported)
 	}
+	var wrong fault.List
+	checkHours(&wrong, "opening_hours", list.OpeningHours)
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
 	sites, err := s.siteIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	look, err := s.lookUpRoom(ctx, &RoomFields{SiteID: &siteID})
+	look, err := s.lookUpRoom(ctx, &RoomFields{SiteID: &list.SiteID})
 	if err != nil {
 		return nil, err
 	}
 	if look.siteMissing {
-		return nil, fault.Invalid("site_id", "unknown_site", "site %d does not exist", siteID)
+		return nil, fault.Invalid("site_id", "unknown_site", "site %d does not exist", list.SiteID)
 	}
 	known, err := s.roomKeys(ctx)
 	if err != nil {
@@ -70,7 +82,7 @@ func (s *Service) ImportRooms(ctx context.Context, by meeting.Actor, csv string,
 	var created []*meeting.Room
 	var all fault.List
 	for _, line := range lines {
-		row := s.importedRoom(line, siteID, sites, look)
+		row := s.importedRoom(line, list, sites, look)
 		key := roomKey{row.Room.SiteID, strings.ToLower(row.Room.Name)}
 		switch first, seen := known[key]; {
 		case !seen:
@@ -142,9 +154,9 @@ func (s *Service) siteIDs(ctx context.Context) (map[string]int64, error) {
 	}
 }
 
-func (s *Service) importedRoom(line table.Row, siteID int64, sites map[string]int64, look roomLookUp) ImportedRoom {
+func (s *Service) importedRoom(line table.Row, list RoomList, sites map[string]int64, look roomLookUp) ImportedRoom {
 	row := ImportedRoom{Line: line.Line, SiteName: line.Cells["site"]}
-	f := RoomFields{Name: new(line.Cells["name"]), Floor: new(line.Cells["floor"]), SiteID: &siteID}
+	f := RoomFields{Name: new(line.Cells["name"]), Floor: new(line.Cells["floor"]), SiteID: &list.SiteID, OpeningHours: &list.OpeningHours}
 	if name := line.Cells["site"]; name != "" {
 		id, ok := sites[strings.ToLower(name)]
 		if !ok {

@@ -1,2 +1,3 @@
-// Package report computes how rooms were used, and how punctually meetings started and ended.
+// Package report computes how rooms were used, what they were booked for, and how punctually meetings
+// started and ended.
 package report

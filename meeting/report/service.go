@@ -14,6 +14,7 @@ import (
 // Service computes reports on meetings.
 type Service struct {
 	store    Store
+	meetings Meetings
 	timezone func() string
 	now      func() time.Time
 
@@ -24,8 +25,8 @@ type Service struct {
 const addUpAll = time.Minute
 
 // NewService returns a service. timezone returns the zone of rooms for which none is named.
-func NewService(store Store, timezone func() string, now func() time.Time) *Service {
-	return &Service{store: store, timezone: timezone, now: now}
+func NewService(store Store, meetings Meetings, timezone func() string, now func() time.Time) *Service {
+	return &Service{store: store, meetings: meetings, timezone: timezone, now: now}
 }
 
 // Utilization returns how rooms were used within a span, by q's grouping and in total. A zero end

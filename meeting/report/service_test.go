@@ -22,7 +22,7 @@ func (a *adder) AddUpDays(_ context.Context, _ string, _ time.Time, all bool) (b
 // Days that were removed are missing. Others are looked for once a minute.
 func TestService_AddUpDays(t *testing.T) {
 	store, now := &adder{}, time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
-	s := NewService(store, func() string { return "UTC" }, func() time.Time { return now })
+	s := NewService(store, nil, func() string { return "UTC" }, func() time.Time { return now })
 	for _, row := range []struct {
 		after time.Duration
 		more  int

@@ -11,6 +11,10 @@ import (
 
 // Store is the persistence that reports need. It never reveals what a meeting is about.
 type Store interface {
+	// Types and CustomFields return all of them, also inactive ones.
+	Types(ctx context.Context) ([]*meeting.Type, error)
+	CustomFields(ctx context.Context) ([]*meeting.CustomField, error)
+
 	// ReportedRooms returns all rooms of a site, or of all sites if it is 0, by name, then ID. It
 	// includes deleted rooms. Their Zone is empty if neither room nor site has one. Unless each is set,
 	// rooms of a site with the same rules are returned as one, and Room.Alike counts the others.

@@ -24,6 +24,7 @@ type Event struct {
 	Attendees   []notify.Contact
 	Private     bool
 	Tentative   bool // waits for approval
+	Cancelled   bool // or rejected
 	Sequence    int64
 	ChangedAt   time.Time
 
@@ -71,6 +72,9 @@ func (r *Renderer) published(e Event) *ics.VEvent {
 	ev.SetStatus(ics.ObjectStatusConfirmed)
 	if e.Tentative {
 		ev.SetStatus(ics.ObjectStatusTentative)
+	}
+	if e.Cancelled {
+		ev.SetStatus(ics.ObjectStatusCancelled)
 	}
 	ev.SetSummary(line(e.Title))
 	if d := strings.Join(lines(e.Description, maxDescription), "\n"); d != "" {

@@ -29,3 +29,9 @@ test('rules that were not chosen stay as the room has them', () => {
   expect(bulkBody(room, { ...noChange(), approval: 'no' }).approval).toMatchObject({ required: false })
   expect(bulkBody(room, { ...noChange(), checkIn: 'yes' })).toEqual({ check_in: { required: true, opens: '15m', grace: '10m' } })
 })
+
+test('opening hours replace those of the room, and nothing else of its rules', () => {
+  const open = (change: object) => bulkBody(room, { ...noChange(), ...change }).policy
+  expect(open({ opening: 'always' })).toMatchObject({ opening_hours: [], max_duration: '2h', quota: { per: 'day', count: 3 } })
+  expect(open({ opening: 'week' })).toMatchObject({ opening_hours: [{ days: ['MO', 'TU', 'WE', 'TH', 'FR'], from: '08:00', to: '20:00' }], max_duration: '2h' })
+})

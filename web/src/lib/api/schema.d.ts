@@ -1975,6 +1975,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/reports/meetings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how many meetings took place and for how long they booked rooms, by room, site, type, organizer, title or custom field */
+        get: operations["report-meetings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/meetings/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the meetings of a report as a table or as iCalendar */
+        get: operations["report-meeting-list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/reports/punctuality": {
         parameters: {
             query?: never;
@@ -5816,6 +5850,40 @@ export interface components {
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
         };
+        MeetingReport: {
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            group: "room" | "site" | "type" | "organizer" | "title" | "field";
+            items: components["schemas"]["MeetingSum"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+            /** Format: date-time */
+            to: string;
+            /** @description Total of all groups, including those on other pages; each meeting counts once */
+            total: components["schemas"]["MeetingSum"];
+        };
+        MeetingSum: {
+            /**
+             * Format: int64
+             * @description Time within the range for which the meetings book rooms; a meeting in two rooms books each of them
+             */
+            booked_seconds: number;
+            /** Format: int64 */
+            meetings: number;
+            /** @description Organizer; only with group=organizer. Omitted for private meetings that you may not see */
+            organizer?: components["schemas"]["NamedRef"];
+            /** @description Room; only with group=room */
+            room?: components["schemas"]["NamedRef"];
+            /** @description Site; only with group=room or site. Omitted for rooms without a site */
+            site?: components["schemas"]["NamedRef"];
+            /** @description Title; only with group=title */
+            title?: string;
+            /** @description Meeting type; only with group=type. Omitted for ordinary meetings, and for private ones that you may not see */
+            type?: components["schemas"]["NamedRef"];
+            /** @description Value of the custom field; only with group=field. Omitted for meetings without one */
+            value?: string;
+        };
         MeetingType: {
             /** @description Whether the type can be chosen */
             active: boolean;
@@ -6993,6 +7061,8 @@ export interface components {
             csv: string;
             /** @description Whether to only report what would happen, with all faults */
             dry_run?: boolean;
+            /** @description Opening hours of the rooms that are created; omitted or empty if they are always open */
+            opening_hours?: components["schemas"]["OpeningHours"][];
             /**
              * Format: int64
              * @description Site of the rooms that name none
@@ -13488,9 +13558,123 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "report-meetings": {
+        parameters: {
+            query?: {
+                /** @description Meetings that end after this time; defaults to 30 days before to */
+                from?: string;
+                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
+                to?: string;
+                /** @description Only these rooms; repeat the parameter */
+                room_id?: number[] | null;
+                /** @description Only rooms of these sites; repeat the parameter */
+                site_id?: number[] | null;
+                /** @description Only meetings of this type */
+                type_id?: number;
+                /** @description me, or a user ID */
+                organizer?: string;
+                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
+                status?: string[] | null;
+                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
+                q?: string;
+                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
+                field?: string[] | null;
+                /** @description How to group the meetings */
+                group?: "room" | "site" | "type" | "organizer" | "title" | "field";
+                /** @description Name of the custom field; only with group=field */
+                group_field?: string;
+                /** @description csv returns all groups as a table; defaults to what Accept names */
+                format?: "json" | "csv";
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+            };
+            header?: {
+                /** @description text/csv returns all groups as a table */
+                Accept?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeetingReport"];
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "report-meeting-list": {
+        parameters: {
+            query?: {
+                /** @description Meetings that end after this time; defaults to 30 days before to */
+                from?: string;
+                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
+                to?: string;
+                /** @description Only these rooms; repeat the parameter */
+                room_id?: number[] | null;
+                /** @description Only rooms of these sites; repeat the parameter */
+                site_id?: number[] | null;
+                /** @description Only meetings of this type */
+                type_id?: number;
+                /** @description me, or a user ID */
+                organizer?: string;
+                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
+                status?: string[] | null;
+                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
+                q?: string;
+                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
+                field?: string[] | null;
+                /** @description Table or iCalendar; defaults to what Accept names, otherwise csv */
+                format?: "csv" | "ics";
+            };
+            header?: {
+                /** @description text/csv or text/calendar */
+                Accept?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar": string;
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "report-punctuality": {
         parameters: {
             query?: {
+                /** @description csv returns a table with a line for each job type; defaults to what Accept names */
+                format?: "json" | "csv";
                 /** @description Start of the range, rounded to whole hours; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
@@ -13498,7 +13682,10 @@ export interface operations {
                 /** @description Limits times to this job type */
                 job?: string;
             };
-            header?: never;
+            header?: {
+                /** @description text/csv returns a table with a line for each job type */
+                Accept?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13511,6 +13698,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PunctualityView"];
+                    "text/csv": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -13524,6 +13712,8 @@ export interface operations {
     "report-utilisation": {
         parameters: {
             query?: {
+                /** @description csv returns all groups as a table; defaults to what Accept names */
+                format?: "json" | "csv";
                 /** @description Start of the range; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */

@@ -51,6 +51,7 @@ export const groups: Group[] = [
     name: 'insight',
     sections: [
       { name: 'utilisation', icon: 'chart', load: () => import('./reports/Utilisation.svelte') },
+      { name: 'meetings', icon: 'list', load: () => import('./reports/Meetings.svelte') },
       { name: 'punctuality', icon: 'clock', load: () => import('./reports/Punctuality.svelte') },
       { name: 'forgotten', icon: 'repeat', load: () => import('./reports/Forgotten.svelte') },
       { name: 'audit', icon: 'text', load: () => import('./audit/History.svelte') },

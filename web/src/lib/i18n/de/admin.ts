@@ -19,6 +19,7 @@ const de: typeof en = {
       topics: 'Topics',
       webhooks: 'Webhooks',
       utilisation: 'Auslastung',
+      meetings: 'Besprechungen',
       punctuality: 'Pünktlichkeit',
       forgotten: 'Ungenutzte Serien',
       audit: 'Audit-Protokoll',

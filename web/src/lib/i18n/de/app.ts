@@ -17,6 +17,7 @@ const de: typeof en = {
     loading: 'Wird geladen …',
     retry: 'Erneut versuchen',
     more: 'Mehr anzeigen',
+    explain: (label) => `Was bedeutet „${label}“?`,
   },
   live: {
     lost: 'Verbindung wird hergestellt …',

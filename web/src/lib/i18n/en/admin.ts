@@ -16,6 +16,7 @@ export default {
       topics: 'Topics',
       webhooks: 'Webhooks',
       utilisation: 'Utilization',
+      meetings: 'Meetings',
       punctuality: 'Punctuality',
       forgotten: 'Unused series',
       audit: 'Audit log',

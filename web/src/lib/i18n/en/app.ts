@@ -15,6 +15,7 @@ export default {
     loading: 'Loading…',
     retry: 'Try again',
     more: 'Show more',
+    explain: (label: string) => `What does “${label}” mean?`,
   },
   live: {
     lost: 'Reconnecting…',

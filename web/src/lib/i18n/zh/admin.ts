@@ -18,6 +18,7 @@ const zh: typeof en = {
       topics: '主题',
       webhooks: 'Webhook',
       utilisation: '使用率',
+      meetings: '会议',
       punctuality: '准时性',
       forgotten: '闲置的系列',
       audit: '审计日志',

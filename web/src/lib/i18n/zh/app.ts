@@ -17,6 +17,7 @@ const zh: typeof en = {
     loading: '正在加载…',
     retry: '重试',
     more: '显示更多',
+    explain: (label) => `“${label}”是什么意思？`,
   },
   live: {
     lost: '正在重新连接…',

@@ -14,11 +14,16 @@ class Range {
   #to = $derived(this.span === 'own' && this.last ? this.last : today(session.zone))
   /** The first and the last date. */
   days = $derived({ first: this.#from, last: this.#to })
-  valid = $derived(this.#from <= this.#to)
-  query = $derived({
-    from: instantOf(this.#from + 'T00:00:00', session.zone).toISOString(),
-    to: instantOf(addDays(this.#to, 1) + 'T00:00:00', session.zone).toISOString(),
-  })
+  // A date whose year is still being typed is one of the first centuries.
+  valid = $derived(this.#from >= '1970' && this.#from <= this.#to && this.#to.length === 10)
+  query = $derived(
+    this.valid
+      ? {
+          from: instantOf(this.#from + 'T00:00:00', session.zone).toISOString(),
+          to: instantOf(addDays(this.#to, 1) + 'T00:00:00', session.zone).toISOString(),
+        }
+      : { from: '', to: '' },
+  )
 
   /** Shows the days in force when they are to be chosen. */
   choose(span: Span) {

@@ -1,7 +1,7 @@
 // One change of several rooms.
 
 import type { Room } from '../../../lib/api/client'
-import { bodyOf, formOf } from './room'
+import { bodyOf, formOf, office, weekOf, type Week } from './room'
 
 /** What to change in every room. Empty strings, null and an empty list change nothing. */
 export interface BulkChange {
@@ -13,12 +13,15 @@ export interface BulkChange {
   /** Who approves, if approval is "yes"; empty: rooms keep their approvers. */
   approvers: number[]
   checkIn: '' | 'yes' | 'no'
+  /** Opening hours; "always" is around the clock, and "week" those of `week`. */
+  opening: '' | 'always' | 'week'
+  week: Week
   max: string | null
   notice: string | null
   advance: string | null
 }
 
-export const noChange = (): BulkChange => ({ site: '', capacity: null, active: '', approval: '', approvers: [], checkIn: '', max: null, notice: null, advance: null })
+export const noChange = (): BulkChange => ({ site: '', capacity: null, active: '', approval: '', approvers: [], checkIn: '', opening: '', week: weekOf(office), max: null, notice: null, advance: null })
 
 /** Reports whether anything would change. */
 export const changesAny = (c: BulkChange): boolean => Object.keys(bulkBody(null, c)).length > 0
@@ -32,6 +35,10 @@ export function bulkBody(room: Room | null, c: BulkChange) {
   form.approval.required = c.approval === 'yes'
   if (c.approvers.length) form.approval.approvers = c.approvers
   form.checkIn.required = c.checkIn
+  if (c.opening) {
+    form.always = c.opening === 'always'
+    form.week = c.week
+  }
   form.max = c.max ?? form.max
   form.notice = c.notice ?? form.notice
   form.advance = c.advance ?? form.advance
@@ -43,6 +50,6 @@ export function bulkBody(room: Room | null, c: BulkChange) {
   if (c.active) chosen.active = all.active
   if (c.approval) chosen.approval = all.approval
   if (c.checkIn) chosen.check_in = all.check_in
-  if (c.max || c.notice || c.advance) chosen.policy = all.policy
+  if (c.opening || c.max || c.notice || c.advance) chosen.policy = all.policy
   return chosen
 }

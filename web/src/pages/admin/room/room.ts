@@ -74,6 +74,9 @@ export function formOf(room: Room | null) {
   }
 }
 
+/** The hours that are offered first: those of an office. */
+export const office: Room['policy']['opening_hours'] = [{ days: days.slice(0, 5), from: '08:00', to: '20:00' }]
+
 /** A duration that is not zero. */
 function some(text: string | undefined): string | null {
   return text && seconds(text) ? text : null
@@ -224,7 +227,7 @@ export function factsOf(f: RoomForm, look: Lookup): Fact[] {
 
   const place = [f.site ? look.site(f.site) : '', f.floor ? t.floor(f.floor) : '', f.timezone].filter(Boolean)
   say(t.place, [f.name.trim(), ...place].join(' · '))
-  say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(', '))
+  say(t.fits, [f.capacity ? t.persons(f.capacity) : t.anyNumber, ...(f.features.length ? [list(f.features)] : [])].join(' · '))
   if (f.address) say(words.t.room.address, f.address.trim())
   if (f.facility_email) say(words.t.sites.facility, f.facility_email.trim())
   say(t.state, f.active ? t.active : t.inactive)
