@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,11 +36,30 @@ func passkeyService(t *testing.T, db *database.DB, c account.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{}
+	f := &fixture{mailbox: &mailbox{}}
 	f.clock.Store(time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC).UnixMicro())
 	c.Now, c.Passkeys = f.now, ceremonies
-	f.Service = account.New(gormstore.New(db.Gorm), c)
+	f.Service = account.New(gormstore.New(db.Gorm).Mailing(f.mailbox), c)
 	return f
+}
+
+// Users are told of each new way to sign in to their account, and of nothing else.
+func TestAddedMail(t *testing.T) {
+	withPasskeys(t, func(t *testing.T, f *fixture) {
+		f.mustCreate(t, email, account.Member)
+		_, p := f.mustLogin(t, email, password)
+		k := f.adds(t, p, device())
+		f.enrolls(t, p)
+		for name, scope := range map[string]account.Scope{"Phone": account.CalDAV, "Script": account.MeetingsRead} {
+			if _, _, err := f.CreateToken(account.WithPrincipal(t.Context(), p), p, account.NewToken{Name: name, Scopes: []account.Scope{scope}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []string{"passkey " + email + " " + k.Name, "second_factor " + email + " ", "app_password " + email + " Phone"}
+		if got := f.mailbox.added; !slices.Equal(got, want) {
+			t.Errorf("mails %q, want %q", got, want)
+		}
+	})
 }
 
 func device() *testenv.Authenticator { return &testenv.Authenticator{Origin: site, Counter: 1} }

@@ -47,6 +47,9 @@ const (
 	challengeTTL  = 5 * time.Minute
 )
 
+// ActionSecondFactorEnabled is what the audit log calls it when a user turns two-step verification on.
+const ActionSecondFactorEnabled = "user.second_factor_enabled"
+
 // SecondFactorStore is the part of [Store] for second factors.
 type SecondFactorStore interface {
 	SecondFactor(ctx context.Context, userID int64) (*SecondFactor, error)
@@ -271,7 +274,7 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, by *Principal, code s
 		}
 		f.ConfirmedAt = now
 		recovery, f.RecoveryCodes = newRecoveryCodes()
-		return SecondFactorChange{Factor: f, Action: "user.second_factor_enabled"}, nil
+		return SecondFactorChange{Factor: f, Action: ActionSecondFactorEnabled}, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("confirm a second factor: %w", err)

@@ -25,6 +25,7 @@ var linkSecrets = account.NewLinkSecrets(signing.NewRing(signing.NewKey(1)))
 type mailbox struct {
 	mu    sync.Mutex
 	mails []account.LinkMail
+	added []string
 }
 
 func (b *mailbox) Insert(_ *gorm.DB, m *account.LinkMail) (func(context.Context), error) {
@@ -33,6 +34,14 @@ func (b *mailbox) Insert(_ *gorm.DB, m *account.LinkMail) (func(context.Context)
 		defer b.mu.Unlock()
 		b.mails = append(b.mails, *m)
 	}, nil
+}
+
+// Added implements [gormstore.Mails].
+func (b *mailbox) Added(_ *gorm.DB, m account.AddedMail) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.added = append(b.added, fmt.Sprintf("%s %s %s", m.What, m.To.Email, m.Name))
+	return nil
 }
 
 func (b *mailbox) take() []account.LinkMail {

@@ -27,7 +27,8 @@ const (
 // fixture is a Service on an empty SQLite database, and its clock.
 type fixture struct {
 	*account.Service
-	clock atomic.Int64
+	clock   atomic.Int64
+	mailbox *mailbox // of passkeyService alone
 }
 
 func (f *fixture) now() time.Time          { return time.UnixMicro(f.clock.Load()) }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -12,8 +13,8 @@ import (
 	ledger "punctual/notify/gormstore"
 )
 
-// linkMails records the mails of password links in the ledger. They are due at once, and expire
-// with their link.
+// linkMails records the mails to users about their accounts in the ledger. Those of password links are due at once,
+// and expire with their link.
 type linkMails struct {
 	ledger    *ledger.Ledger
 	scheduler notify.Scheduler
@@ -42,4 +43,18 @@ func (l linkMails) Insert(tx *gorm.DB, m *account.LinkMail) (sent func(context.C
 		return nil, err
 	}
 	return func(ctx context.Context) { l.scheduler.Schedule(ctx, ns[0].Message()) }, nil
+}
+
+// Added implements [accountstore.Mails].
+func (l linkMails) Added(tx *gorm.DB, m account.AddedMail) error {
+	return l.ledger.Insert(tx, []notify.Notification{{
+		DedupeKey: fmt.Sprintf("%s:%s", notify.SignInAdded, m.Key),
+		Kind:      notify.SignInAdded,
+		Channel:   notify.Email,
+		To:        notify.Recipient{UserID: m.To.ID, Name: m.To.Name, Address: m.To.Email, Locale: m.To.Locale, Timezone: m.To.Timezone},
+		Facts:     notify.Facts{Reason: string(m.What), Title: m.Name, Timezone: m.To.Timezone},
+		Due:       time.Now(),
+		State:     notify.Pending,
+		Version:   1,
+	}})
 }

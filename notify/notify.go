@@ -51,6 +51,7 @@ const (
 	PasswordReset    Kind = "password_reset" // to a user, with a link to choose a new password
 	Handover         Kind = "handover"       // to a user, of the meetings of somebody who left
 	FaultReport      Kind = "fault_report"   // to the facility contact of a room
+	SignInAdded      Kind = "sign_in_added"  // to a user, whose account has a new passkey, app password or second factor
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server
 	DigestMail       Kind = "digest"         // to a user, of the meetings of some days
 )

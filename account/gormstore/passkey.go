@@ -139,6 +139,9 @@ func (s *Store) AddPasskey(ctx context.Context, p *account.Passkey, check func([
 		if err := s.note(tx, "user.passkey_added", p.UserID, u.Name, nil, []any{r}); err != nil {
 			return err
 		}
+		if err := s.tellAdded(tx, u, account.AddedPasskey, r.Name, r.ID, r.CreatedAt); err != nil {
+			return err
+		}
 		return finishEnrolling(tx, p.UserID)
 	})
 	p.ID = r.ID

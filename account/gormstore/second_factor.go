@@ -74,6 +74,11 @@ func (s *Store) ChangeSecondFactor(ctx context.Context, userID int64, fn func(*a
 				return err
 			}
 		}
+		if f := change.Factor; change.Action == account.ActionSecondFactorEnabled && f != nil {
+			if err := s.tellAdded(tx, u, account.AddedSecondFactor, "", 0, f.ConfirmedAt); err != nil {
+				return err
+			}
+		}
 		return revoke(tx, userID, change.Revoked)
 	})
 	return wrap("change second factor", err)

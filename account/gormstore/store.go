@@ -48,11 +48,21 @@ func New(db *gorm.DB) *Store { return &Store{db: db} }
 // Noting returns a copy of the store that records its changes in t.
 func (s *Store) Noting(t Trail) *Store { return &Store{db: s.db, trail: t, mails: s.mails} }
 
-// Mails records the mails of password links.
+// Mails records the mails to users about their accounts.
 type Mails interface {
 	// Insert records m in tx. Call sent after tx has committed: it sends the mail at once. Without
 	// the call the mail is sent some seconds later.
 	Insert(tx *gorm.DB, m *account.LinkMail) (sent func(context.Context), err error)
+	// Added records m in tx. It is sent some seconds later.
+	Added(tx *gorm.DB, m account.AddedMail) error
+}
+
+// tellAdded mails a user that a way to sign in was added.
+func (s *Store) tellAdded(tx *gorm.DB, u *userRow, what account.Added, name string, id int64, at time.Time) error {
+	if s.mails == nil {
+		return nil
+	}
+	return s.mails.Added(tx, account.AddedMail{To: u.user(), What: what, Name: name, Key: fmt.Sprintf("%s:%d:%d:%d", what, u.ID, id, at.UnixMicro())})
 }
 
 // Mailing returns a copy of the store that records the mails of links with m.

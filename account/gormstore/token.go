@@ -94,6 +94,15 @@ func (s *Store) CreateToken(ctx context.Context, t *account.Token) error {
 			if err := tx.Omit(clause.Associations).Create(r).Error; err != nil {
 				return err
 			}
+			if t.Kind == account.API && slices.Contains(t.Scopes, account.CalDAV) {
+				u, err := take[userRow](tx.Where("id = ?", t.UserID))
+				if err == nil {
+					err = s.tellAdded(tx, u, account.AddedAppPassword, t.Name, r.ID, r.CreatedAt)
+				}
+				if err != nil {
+					return err
+				}
+			}
 			return s.noteToken(tx, r, nil, []any{r})
 		})
 	}

@@ -15,7 +15,7 @@ var variants = []string{
 	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
 	"decision.confirmed", "decision.rejected", "decision.timeout", "released", "declined",
 	"waitlist_offer", "waitlist_booked", "waitlist_expired",
-	"invite_user", "password_reset", "test_mail", "handover", "fault_report", "digest",
+	"invite_user", "password_reset", "test_mail", "handover", "fault_report", "digest", "sign_in_added",
 }
 
 func required() []string {

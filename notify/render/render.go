@@ -277,5 +277,6 @@ var (
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
 		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet, "fault_report": amber, "digest": blue,
+		"sign_in_added": amber,
 	}
 )

@@ -170,6 +170,14 @@ func scenarios() []scenario {
 		link := func(f *notify.Facts) { *f = notify.Facts{LinkSeed: "seed", Deadline: new(start)} }
 		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
 		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
+		for _, what := range []string{"passkey", "second_factor", "app_password"} {
+			add("sign-in-added-"+strings.ReplaceAll(what, "_", "-"), notify.SignInAdded, start, func(f *notify.Facts) {
+				*f = notify.Facts{Reason: what}
+				if what != "second_factor" {
+					f.Title = "Phone"
+				}
+			})
+		}
 		add("handover", notify.Handover, start, func(f *notify.Facts) { *f = notify.Facts{By: by, Organizer: notify.Contact{Name: "Bo Li"}, Count: 12} })
 		add("fault-report", notify.FaultReport, start, func(f *notify.Facts) {
 			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "equipment", Comment: "The projector\nshows no picture"}

@@ -124,6 +124,8 @@ func (r *Renderer) view(n notify.Notification, now time.Time) (*view, error) {
 	switch n.Kind {
 	case notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired:
 		v.Waits, v.Why, v.Asked = true, f.Reason, f.Decision == "pending"
+	case notify.SignInAdded:
+		v.Why = f.Reason
 	case notify.FaultReport:
 		v.Why = f.Reason
 	case notify.DigestMail:
@@ -158,7 +160,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport, notify.DigestMail:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport, notify.DigestMail, notify.SignInAdded:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)
@@ -285,7 +287,7 @@ func (v *view) fields() []field {
 		at := d.In(v.start.Location())
 		add("deadline", v.locale.must("date", at), v.locale.must("time", at)+" ("+zoneName(at)+")")
 	}
-	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits && v.Kind != string(notify.FaultReport) { // the lead explains these
+	if r := v.facts.Reason; r != "timeout" && r != "no_show" && !v.Waits && v.Kind != string(notify.FaultReport) && v.Kind != string(notify.SignInAdded) { // the lead explains these
 		add("reason", lines(v.facts.Reason, maxDescription)...)
 	}
 	add("comment", lines(v.facts.Comment, maxDescription)...)

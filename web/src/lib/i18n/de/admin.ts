@@ -115,6 +115,7 @@ const de: typeof en = {
       waitlist_expired: 'Nicht mehr auf der Warteliste',
       invite_user: 'Einladung einer Person',
       password_reset: 'Passwort zurücksetzen',
+      sign_in_added: 'Neue Anmeldemöglichkeit',
       handover: 'Übergabe von Besprechungen',
       fault_report: 'Mangel',
       test_mail: 'Test-E-Mail',

@@ -112,6 +112,7 @@ export default {
       waitlist_expired: 'Off the waiting list',
       invite_user: 'User invitation',
       password_reset: 'Password reset',
+      sign_in_added: 'New way to sign in',
       handover: 'Handover of meetings',
       fault_report: 'Fault report',
       test_mail: 'Test email',

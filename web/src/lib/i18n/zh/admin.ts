@@ -110,6 +110,7 @@ const zh: typeof en = {
       waitlist_expired: '候补结束',
       invite_user: '用户邀请',
       password_reset: '重置密码',
+      sign_in_added: '新增登录方式',
       handover: '会议移交',
       fault_report: '故障报告',
       test_mail: '测试邮件',
