@@ -141,7 +141,7 @@ func newClient(t *testing.T) *client {
 		Meetings: svc, Approval: approval.NewService(svc, store), Series: series.NewService(svc, store),
 		Waitlist: waitlist.NewService(svc, store, directory{}, nobody{}), Places: places.NewService(svc, store, directory{}, nobody{}, slog.New(slog.DiscardHandler)),
 		Branding: branding.NewService(svc, store), Public: public.NewService(svc, store), Finding: finding.NewService(store, svc, settings, clock), Notices: nobody{},
-		State: func(ctx context.Context) (any, error) { return db.State(ctx) },
+		State:   func(ctx context.Context) (any, error) { return db.State(ctx) },
 		Lookups: account.NewMemoryLimiter(httpapi.PeopleRate), Faults: account.NewMemoryLimiter(httpapi.FaultRate),
 	})
 	return &client{t, api}
