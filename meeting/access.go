@@ -8,7 +8,7 @@ import (
 )
 
 // Access lists the groups with rights in a room. Admins may do everything, and approvers of a room may
-// see and book it. Who may not see a room may not book it either.
+// see and book it. Users who may not see a room may not book it either.
 type Access struct {
 	See             []int64 // groups that may see the room, together with all groups of the other lists; empty: everyone may
 	Details         []int64 // groups that may see what its meetings are about; empty: everyone who sees the room

@@ -15,8 +15,8 @@ const (
 	PublicTitles PublicShow = "titles" // times, and titles of meetings that are not private
 )
 
-// Within returns what the public calendar shows of a room if it shows s of the room's site: nothing of one that not
-// everyone may see, and no titles of one that not everyone may see the details of. Admins can still choose it.
+// Within returns what the public calendar shows of a room if it shows s of the room's site. It leaves out a room that
+// not everyone may see, and titles if not everyone may see details. Admins can still choose such a room by itself.
 func (s PublicShow) Within(r *Room) PublicShow {
 	switch {
 	case len(r.Access.See) > 0:

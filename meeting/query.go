@@ -43,7 +43,7 @@ type MeetingQuery struct {
 	TypeID        int64
 	Text          string    // in the title, the description or custom fields that Viewer may see, ignoring case and accents
 	Awaiting      bool      // pending requests that Viewer can approve now
-	Viewer        *Actor    // only meetings of which they may know; filters must not reveal private ones to them: see Reveals
+	Viewer        *Actor    // only meetings that they may know; filters must not reveal private ones to them: see Reveals
 	InVisible     bool      // the caller knows that Viewer may see RoomIDs
 	Now           time.Time // for effective statuses
 	Brief         bool      // only what a calendar shows, see below

@@ -120,7 +120,7 @@ func TestGrid_unchanged(t *testing.T) {
 		admin := server.Admin(t)
 		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
 		room := admin.NewRoom(t, "Grid")
-		start := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
+		start := time.Now().UTC().Truncate(time.Second).Add(time.Hour)
 		m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"title": "Mine", "visibility": "private"}))
 		path := "/grid?" + url.Values{"from": {start.Add(-time.Hour).Format(time.RFC3339)}, "to": {start.Add(4 * time.Hour).Format(time.RFC3339)}}.Encode()
 		known := map[*testenv.Client]string{}
@@ -164,7 +164,8 @@ func TestGrid_unchanged(t *testing.T) {
 			}
 			look(c.what)
 		}
-		second := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{admin.NewRoom(t, "Soon").ID}, nil))
+		soon := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
+		second := alice.Book(t, testenv.Booking(soon, soon.Add(time.Hour), []int64{admin.NewRoom(t, "Soon").ID}, nil))
 		for alice.Meeting(t, second.ID).Status != "in_progress" {
 			look("around a start")
 		}

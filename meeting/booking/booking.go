@@ -516,7 +516,7 @@ func (s *Service) show(ctx context.Context, by meeting.Actor, m *meeting.Meeting
 	return m, err
 }
 
-// Views returns meetings at an instant as the actor may see them, without those of which they may not know.
+// Views returns meetings at an instant as the actor may see them. It leaves out those that they may not know.
 func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Meeting, at time.Time) ([]*meeting.Meeting, error) {
 	by, rooms, err := s.RoomsForView(ctx, by, ms...)
 	if err != nil {

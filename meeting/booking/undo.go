@@ -42,7 +42,7 @@ func (s *Service) Undo(ctx context.Context, by meeting.Actor, id meeting.ID, ifM
 			return nil, err
 		}
 		p, err := s.lastChange(ctx, by, m)
-		if err != nil { // who has just given it away may not know of it
+		if err != nil || p.UserID != by.ID { // who has just given it away may not know of it
 			if unknown := s.MayKnow(ctx, by, m); unknown != nil {
 				return nil, unknown
 			}

@@ -286,7 +286,7 @@ const byMeeting = "{postgres:  OFFSET 0}"
 // noLimits holds if everyone sees all rooms. Databases look once for each query.
 const noLimits = "NOT EXISTS (SELECT 1 FROM room_limits WHERE viewers <> '' OR readers <> '')"
 
-// known selects meetings of which the viewer may know at an instant: [meeting.Actor.MayKnow] in SQL.
+// known selects meetings that the viewer may know at an instant: [meeting.Actor.MayKnow] in SQL.
 func (s *Store) known(c *conditions, v meeting.Actor, at time.Time) {
 	s.inVisible(c, v, at, "SELECT 1 FROM meeting_rooms mr WHERE mr.meeting_id = m.id")
 }

@@ -81,7 +81,7 @@ func (s *Service) Blackouts(ctx context.Context, by meeting.Actor, q meeting.Bla
 	if by, err = s.booking.WithDeputies(ctx, by); err != nil {
 		return nil, "", err
 	}
-	if q.RoomID != 0 { // else those of its site would tell that it is there
+	if q.RoomID != 0 { // blackouts of its site would show that it exists
 		rooms, err := s.store.Rooms(ctx, []int64{q.RoomID})
 		if err != nil || len(rooms) != len(by.VisibleRooms(rooms)) {
 			return nil, "", err

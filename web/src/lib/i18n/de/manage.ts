@@ -305,8 +305,8 @@ const de: typeof en = {
     override: 'Dürfen Regeln übergehen',
     hints: {
       see: 'Ohne Angabe dürfen es alle. Für andere gibt es den Raum nicht. Gruppen der folgenden Listen sehen ihn ebenfalls',
-      details: 'Ohne Angabe alle, die den Raum sehen. Andere sehen „Belegt“',
-      book: 'Ohne Angabe dürfen alle buchen. Administratoren und Genehmigende des Raums dürfen es immer',
+      details: 'Ohne Angabe dürfen es alle, die den Raum sehen. Andere sehen „Belegt“',
+      book: 'Ohne Angabe dürfen es alle, die den Raum sehen. Administratoren und Genehmigende des Raums dürfen es immer',
       book_without_approval: 'Buchungen dieser Gruppen sind sofort bestätigt',
       override: 'Mit einem Grund, wie Administratoren',
     },

@@ -302,8 +302,8 @@ export default {
     override: 'May override policies',
     hints: {
       see: 'If empty, everyone may. For others the room does not exist. Groups in the lists below may see it, too',
-      details: 'If empty, everyone who sees the room. Others see “Busy”',
-      book: 'If empty, everyone may book. Administrators and the room’s approvers always may',
+      details: 'If empty, everyone who sees the room may. Others see “Busy”',
+      book: 'If empty, everyone who sees the room may. Administrators and the room’s approvers always may',
       book_without_approval: 'Bookings by these groups are confirmed at once',
       override: 'With a reason, like administrators',
     },
