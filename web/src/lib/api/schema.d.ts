@@ -4232,16 +4232,19 @@ export interface components {
              */
             weekday: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
         };
-        DigestStruct: {
+        DigestInput: {
             /**
-             * @description HH:MM in local time; without it, the time stays
+             * @description When it is sent in local time, HH:MM; without it, the time stays
              * @example 17:00
              */
             at?: string;
-            /** @enum {string} */
+            /**
+             * @description What it covers: the rest of the day, the next day, or seven days
+             * @enum {string}
+             */
             period: "off" | "today" | "tomorrow" | "week";
             /**
-             * @description Without it, the day stays
+             * @description On which day it is sent if the period is week; without it, the day stays
              * @enum {string}
              */
             weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
@@ -7823,7 +7826,7 @@ export interface components {
             timezone?: string;
         };
         UpdatePreferencesInputBody: {
-            digest?: components["schemas"]["DigestStruct"];
+            digest?: components["schemas"]["DigestInput"];
             /** @description Channels by kind; none: no notifications of this kind; null: the default */
             kinds?: {
                 [key: string]: string[] | null;
