@@ -143,6 +143,12 @@ func TestPreferences(t *testing.T) {
 		if got, want := d.states(second, notify.Invitation), "email bob@example.org skipped, email guest@example.org sent, sms +4930999888 sent"; got != want {
 			d.Errorf("by SMS: %s", got)
 		}
+		// As if the process had died after it recorded the copy.
+		d.exec("UPDATE notifications SET state = 'pending', last_error = '' WHERE meeting_id = ? AND state = 'skipped'", second)
+		d.deliver()
+		if again := d.states(second, notify.Invitation); again != "email bob@example.org skipped, email guest@example.org sent, sms +4930999888 sent" {
+			d.Errorf("after a crash: %s", again)
+		}
 		as("PATCH", "/me/preferences", `{"kinds":{"invitation":["email","sms"],"cancellation":[]}}`, 200)
 		third := d.meet(2)
 		d.do("POST", fmt.Sprintf("/meetings/%d/cancel", third), `{}`, 200)
@@ -284,36 +290,37 @@ func TestPreferences_digest(t *testing.T) {
 			d.Fatal(res.body)
 		}
 		tomorrow := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-		due := func() { // as if it were 17:00 today
-			d.exec("UPDATE notification_preferences SET digest_due_at = ?, digest_version = digest_version + 1", tomorrow.Add(-7*time.Hour).UTC())
-			d.run(notify.JobDigest, 1)
+		// digest runs the job at an instant at which a digest of this version is due.
+		digest := func(at time.Time, version int64) {
+			d.exec("UPDATE notification_preferences SET digest_due_at = ?, digest_version = ?", at, version)
+			job := &notify.Digests{
+				Store: ledger.NewPreferences(d.a.db.Gorm, d.a.ledger), Agenda: d.a.agenda, Scheduler: d.a.scheduler,
+				Down: func(error) bool { return false }, Now: func() time.Time { return at },
+			}
+			m := notify.DueDigest{UserID: d.bob, Version: version}.Message()
+			for range 2 { // the second finds that another one is due
+				if err := job.Execute(d.Context(), m); err != nil && !strings.Contains(err.Error(), "another digest is due") {
+					d.Fatal(err)
+				}
+			}
 		}
 		digests := func() int64 { return d.count("notifications WHERE kind = 'digest'") }
-		if time.Now().UTC().Hour() >= 17 {
-			due()
-			d.want("digests of nothing", digests(), 0)
-		}
+		five := tomorrow.Add(-7 * time.Hour)
+		digest(five, 20)
+		d.want("digests of nothing", digests(), 0)
 		at := tomorrow.Add(9 * time.Hour)
 		d.post("/meetings", fmt.Sprintf(`{"title":"Launch","room_ids":[1],"start":%q,"end":%q,"attendees":[{"email":"bob@example.org"}]}`, at.Format(time.RFC3339), at.Add(time.Hour).Format(time.RFC3339)))
 		d.post("/meetings", fmt.Sprintf(`{"title":"Not Bob's","room_ids":[1],"start":%q,"end":%q}`, at.Add(2*time.Hour).Format(time.RFC3339), at.Add(3*time.Hour).Format(time.RFC3339)))
-		job := &notify.Digests{
-			Store: ledger.NewPreferences(d.a.db.Gorm, d.a.ledger), Agenda: d.a.agenda, Scheduler: d.a.scheduler, Down: func(error) bool { return false },
-			Now: func() time.Time { return tomorrow.Add(-7 * time.Hour) },
-		}
-		d.exec("UPDATE notification_preferences SET digest_due_at = ?, digest_version = 50", tomorrow.Add(-7*time.Hour).UTC())
-		m := notify.DueDigest{UserID: d.bob, Version: 50}.Message()
-		for range 2 { // the second finds that another one is due
-			if err := job.Execute(d.Context(), m); err != nil && !strings.Contains(err.Error(), "another digest is due") {
-				d.Fatal(err)
-			}
-		}
+		digest(five, 50)
 		d.want("digests", digests(), 1)
 		d.want("the next", d.count("notification_preferences WHERE digest_version = 51 AND digest_due_at = ?", tomorrow.Add(17*time.Hour).UTC()), 1)
 		// A user who moves to the west is due again on the same date, but gets no second digest.
 		d.exec("UPDATE users SET timezone = 'America/New_York' WHERE id = ?", d.bob)
 		d.run(notify.JobDigest, 1)
 		d.want("moved", d.count("notification_preferences WHERE digest_version = 52 AND digest_zone = 'America/New_York'"), 1)
+		digest(five.Add(4*time.Hour), 60)
 		d.want("digests", digests(), 1)
+		d.exec("UPDATE notifications SET due_at = ? WHERE kind = 'digest'", time.Now().UTC())
 		d.deliver()
 		found := false
 		for _, m := range d.mails.Messages() {

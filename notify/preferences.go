@@ -235,8 +235,11 @@ func (s *PreferenceService) Subscribe(ctx context.Context, r Reader, kinds []Kin
 	}
 	_, err := s.store.UpdatePreferences(ctx, r.UserID, now, func(p *Preferences) error {
 		if r.Kind == DigestMail {
-			if !on {
+			switch {
+			case !on:
 				p.Digest.Period = NoDigest
+			case p.Digest.Off(): // what it covered before is not kept
+				p.Digest.Period = DigestOfNext
 			}
 			p.plan(now)
 			return nil

@@ -10,6 +10,7 @@ import (
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
 	"punctual/meeting/waitlist"
+	"punctual/notify"
 )
 
 func TestLinks(t *testing.T) {
@@ -77,6 +78,31 @@ func TestAnswerLinks(t *testing.T) {
 	}
 }
 
+// A link to choose mails is for one reader, and no other link passes for one.
+func TestMailsURL(t *testing.T) {
+	t.Parallel()
+	links := NewLinks("https://rooms.example.org", signing.NewRing(signing.NewKey(1)))
+	for _, want := range []Reader{{UserID: 7, Kind: "decision"}, {Email: "g@example.org", Kind: "reminder"}} {
+		_, token, _ := strings.Cut(links.MailsURL(want), "/choose-mails?token=")
+		if got, ok := links.readReader(token); !ok || got != want {
+			t.Errorf("%+v, %v; want %+v", got, ok, want)
+		}
+		if _, ok := links.readInvitation(token); ok {
+			t.Errorf("the link of %+v passes for an invitation", want)
+		}
+	}
+	for _, nobody := range []Reader{{}, {UserID: 7, Email: "g@example.org"}} {
+		_, token, _ := strings.Cut(links.MailsURL(nobody), "/choose-mails?token=")
+		if got, ok := links.readReader(token); ok {
+			t.Errorf("a link for nobody: %+v", got)
+		}
+	}
+	_, token, _ := strings.Cut(links.InvitationURL(booking.Invitation{MeetingID: 12, Email: "a@example.org"}), "/respond?token=")
+	if _, ok := links.readReader(token); ok {
+		t.Error("an invitation passes for a choice of mails")
+	}
+}
+
 // Every language says everything.
 func TestWords(t *testing.T) {
 	t.Parallel()
@@ -94,6 +120,13 @@ func TestWords(t *testing.T) {
 		for label := range english.Labels {
 			if w.Labels[label] == "" {
 				t.Errorf("%s: no label %s", w.Lang, label)
+			}
+		}
+	}
+	for _, w := range []*words{english, german, chinese} {
+		for _, k := range append(notify.Choosable(), notify.DigestMail, "invitations") {
+			if w.Kinds[string(k)] == "" {
+				t.Errorf("%s: no name for mails of kind %s", w.Lang, k)
 			}
 		}
 	}

@@ -50,6 +50,7 @@ type view struct {
 	Confirm                          string
 	Remark, Optional, Comment        string // Remark empty: there is nothing to say
 	Choices                          []option
+	Stacked                          bool // long labels: one choice below the other
 }
 
 type row struct {

@@ -80,6 +80,12 @@ func TestLinkPages(t *testing.T) {
 	offer := &waitlist.Offering{Wait: &meeting.Wait{State: meeting.Offered, OfferUntil: start, Wished: meeting.Wished{Title: "Retro", RoomNames: []string{"Desk"}, Timezone: "UTC"}}}
 	in(t, html(t, offerView(offer, "abc")), "Retro", `action="/offer"`, `name="choice" value="accept"`, `name="choice" value="decline"`)
 
+	all := []Subscription{{Group: "reminder", On: true}, {Group: "invitations"}}
+	in(t, html(t, subscriptionView(c, Reader{Email: "g@example.org"}, all, "abc")), "g@example.org", "<dt>Reminders</dt><dd>On</dd>", `action="/choose-mails"`, `value="reminder:off"`, `value="invitations:on"`)
+	if page := html(t, subscriptionView(c, Reader{UserID: 3}, nil, "abc")); strings.Contains(page, "<form") || !strings.Contains(page, "require these emails") {
+		t.Errorf("there is nothing to choose in\n%s", page)
+	}
+
 	invited := &booking.Invited{Meeting: m, Open: true, Response: meeting.Accepted}
 	in(t, html(t, respondView(c, invited, "abc", meeting.Declined)), `action="/respond"`, `class="confirm"`, `value="accepted" aria-pressed="true"`, `name="choice" value="declined"`)
 }

@@ -104,7 +104,7 @@ func (p *Pages) subscribe(c *gin.Context) {
 
 func subscriptionView(c *gin.Context, r Reader, all []Subscription, token string) *view {
 	w := wordsFor(c.GetHeader("Accept-Language"))
-	v := &view{Lang: w.Lang, Action: subscriptionPath, Tone: "calm", Token: token}
+	v := &view{Lang: w.Lang, Action: subscriptionPath, Tone: "calm", Token: token, Stacked: true}
 	state := "guest"
 	if r.UserID != 0 {
 		state = "user"

@@ -1117,44 +1117,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/me/delegates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the users who may act for me, by name */
-        get: operations["list-my-delegates"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/me/delegates/{user_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Let a user act for me
-         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
-         */
-        put: operations["set-my-delegate"];
-        post?: never;
-        /** No longer let a user act for me */
-        delete: operations["remove-my-delegate"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/me/deputies": {
         parameters: {
             query?: never;
@@ -1278,21 +1240,25 @@ export interface paths {
         patch: operations["rename-passkey"];
         trace?: never;
     };
-    "/me/principals": {
+    "/me/preferences": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** List the users for whom I may act, by name */
-        get: operations["list-my-principals"];
+        /** Get which notifications I want */
+        get: operations["get-preferences"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change which notifications I want
+         * @description Changes only the fields and kinds that it names. Notifications that wait to be sent follow the new choice too.
+         */
+        patch: operations["update-preferences"];
         trace?: never;
     };
     "/me/rooms": {
@@ -1967,40 +1933,6 @@ export interface paths {
         };
         /** List the rooms of the public calendar, without signing in */
         get: operations["public-rooms"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/reports/meetings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get how many meetings took place and for how long they booked rooms, by room, site, type, organizer, title or custom field */
-        get: operations["report-meetings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/reports/meetings/list": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the meetings of a report as a table or as iCalendar */
-        get: operations["report-meeting-list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2808,44 +2740,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/users/{id}/delegates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the delegates of a user, by name */
-        get: operations["list-user-delegates"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{id}/delegates/{user_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Let a user act for another
-         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
-         */
-        put: operations["set-user-delegate"];
-        post?: never;
-        /** No longer let a user act for another */
-        delete: operations["remove-user-delegate"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/users/{id}/feeds": {
         parameters: {
             query?: never;
@@ -3215,12 +3109,8 @@ export interface components {
             book?: number[];
             /** @description IDs of groups whose bookings need no approval */
             book_without_approval?: number[];
-            /** @description IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room */
-            details?: number[];
             /** @description IDs of groups that may override policies, as admins can */
             override?: number[];
-            /** @description IDs of groups that may see the room. Groups of the other lists may see it, too. Empty if everyone may */
-            see?: number[];
         };
         AddPasskeyInputBody: {
             /** @description The browser's response, as returned by its toJSON */
@@ -3309,11 +3199,6 @@ export interface components {
              * @enum {string}
              */
             response: "accepted" | "declined" | "tentative" | "needs_action";
-            /**
-             * Format: int64
-             * @description User for whom you respond as delegate; defaults to you
-             */
-            user_id?: number;
         };
         Approval: {
             /** @description Approvals so far, with their level */
@@ -3569,11 +3454,6 @@ export interface components {
              */
             timezone?: string | null;
         };
-        Booker: {
-            /** Format: int64 */
-            id: number;
-            name: string;
-        };
         BookingInput: {
             /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
@@ -3592,7 +3472,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -4255,23 +4135,6 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
-        DelegateBody: {
-            /** Format: date-time */
-            created_at: string;
-            email: string;
-            /** Format: int64 */
-            id: number;
-            name: string;
-            /** @description Whether private meetings are included: the delegate sees them and acts on them */
-            private: boolean;
-        };
-        DelegateFields: {
-            /** @description Whether the delegate also sees private meetings and acts on them */
-            private?: boolean;
-        };
-        DelegatesOutputBody: {
-            items: components["schemas"]["DelegateBody"][];
-        };
         DeliveriesOutputBody: {
             items: components["schemas"]["Delivery"][];
             /** @description Cursor of the next page; null on the last page */
@@ -4351,6 +4214,40 @@ export interface components {
             name: string;
             /** @enum {string} */
             role: "manager" | "admin";
+        };
+        Digest: {
+            /**
+             * @description When it is sent in local time, HH:MM
+             * @example 17:00
+             */
+            at: string;
+            /**
+             * @description What it covers: the rest of the day, the next day, or seven days
+             * @enum {string}
+             */
+            period: "off" | "today" | "tomorrow" | "week";
+            /**
+             * @description On which day it is sent if the period is week
+             * @enum {string}
+             */
+            weekday: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
+        };
+        DigestInput: {
+            /**
+             * @description When it is sent in local time, HH:MM; without it, the time stays
+             * @example 17:00
+             */
+            at?: string;
+            /**
+             * @description What it covers: the rest of the day, the next day, or seven days
+             * @enum {string}
+             */
+            period: "off" | "today" | "tomorrow" | "week";
+            /**
+             * @description On which day it is sent if the period is week; without it, the day stays
+             * @enum {string}
+             */
+            weekday?: "MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU";
         };
         DiscardedBody: {
             /**
@@ -5004,20 +4901,6 @@ export interface components {
             id: number;
             name: string;
         };
-        GroupQuota: {
-            /**
-             * Format: int64
-             * @description Not limited if omitted
-             */
-            count?: number;
-            /**
-             * @description Not limited if omitted
-             * @example 10h
-             */
-            duration?: string;
-            /** Format: int64 */
-            group_id: number;
-        };
         GroupsOutputBody: {
             items: components["schemas"]["GroupBody"][];
             /** @description Cursor of the next page; null on the last page */
@@ -5249,6 +5132,16 @@ export interface components {
              */
             reserved: number;
             settings: components["schemas"]["JobSettings"];
+        };
+        KindPreference: {
+            /** @description Channels that I chose; empty: none; null: the default applies */
+            channels: ("email" | "sms")[] | null;
+            /** @description Channels without a choice; null: email, and for reminders what the meeting names */
+            default: ("email" | "sms")[] | null;
+            /** @example reminder */
+            kind: string;
+            /** @description Whether administrators require a channel */
+            required: boolean;
         };
         LateBucket: {
             /** Format: int64 */
@@ -5638,8 +5531,6 @@ export interface components {
             next_cursor: string | null;
         };
         MeBody: {
-            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
-            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -5673,8 +5564,6 @@ export interface components {
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
-            /** @description User who booked the meeting for the organizer, such as a delegate; null if the organizer did */
-            booked_by: components["schemas"]["Booker"] | null;
             /**
              * Format: date-time
              * @description Until when you can move or cancel the meeting; only in responses to GET /meetings/{id}, and omitted if no rule limits you
@@ -5821,7 +5710,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -5849,40 +5738,6 @@ export interface components {
             type_id?: number | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
-        };
-        MeetingReport: {
-            /** Format: date-time */
-            from: string;
-            /** @enum {string} */
-            group: "room" | "site" | "type" | "organizer" | "title" | "field";
-            items: components["schemas"]["MeetingSum"][];
-            /** @description Cursor of the next page; null on the last page */
-            next_cursor: string | null;
-            /** Format: date-time */
-            to: string;
-            /** @description Total of all groups, including those on other pages; each meeting counts once */
-            total: components["schemas"]["MeetingSum"];
-        };
-        MeetingSum: {
-            /**
-             * Format: int64
-             * @description Time within the range for which the meetings book rooms; a meeting in two rooms books each of them
-             */
-            booked_seconds: number;
-            /** Format: int64 */
-            meetings: number;
-            /** @description Organizer; only with group=organizer. Omitted for private meetings that you may not see */
-            organizer?: components["schemas"]["NamedRef"];
-            /** @description Room; only with group=room */
-            room?: components["schemas"]["NamedRef"];
-            /** @description Site; only with group=room or site. Omitted for rooms without a site */
-            site?: components["schemas"]["NamedRef"];
-            /** @description Title; only with group=title */
-            title?: string;
-            /** @description Meeting type; only with group=type. Omitted for ordinary meetings, and for private ones that you may not see */
-            type?: components["schemas"]["NamedRef"];
-            /** @description Value of the custom field; only with group=field. Omitted for meetings without one */
-            value?: string;
         };
         MeetingType: {
             /** @description Whether the type can be chosen */
@@ -6314,11 +6169,6 @@ export interface components {
             email: string;
             /** @description Name; empty if unknown */
             name: string;
-            /**
-             * Format: int64
-             * @description User ID; null if the person is not a user of this installation
-             */
-            user_id: number | null;
         };
         PhotoInput: {
             /** @description PNG, JPEG or WebP as base64: at most 720 KB and 16 megapixels, at least 64 pixels wide and high */
@@ -6565,11 +6415,22 @@ export interface components {
             lease_until: string;
             topic: string;
         };
-        Principal: {
+        PreferencesBody: {
+            /** @description Channels that users may choose */
+            channels: ("email" | "sms")[];
+            digest: components["schemas"]["Digest"];
+            kinds: components["schemas"]["KindPreference"][];
+            /**
+             * Format: date-time
+             * @description When the next digest is due; null: never
+             */
+            next_digest: string | null;
+            /** @description When notifications that are not urgent wait; null: never */
+            quiet_hours: components["schemas"]["QuietHours"] | null;
+            /** @description Time zone of quiet hours and digest: that of my account */
+            timezone: string;
             /** Format: int64 */
-            id: number;
-            /** @description Whether private meetings are included */
-            private: boolean;
+            version: number;
         };
         Problem: {
             /** @description Confirms the sign-in together with a code or a passkey; only with second_factor_required */
@@ -6759,13 +6620,23 @@ export interface components {
              */
             running: number;
         };
+        QuietHours: {
+            /**
+             * @description Start in local time, HH:MM
+             * @example 22:00
+             */
+            from: string;
+            /**
+             * @description End in local time, HH:MM; may be on the next day
+             * @example 07:00
+             */
+            until: string;
+        };
         Quota: {
             /** Format: int64 */
             count?: number;
             /** @example 10h */
             duration?: string;
-            /** @description Quotas for members of groups, which apply instead. For members of several of them, the most generous values apply */
-            groups?: components["schemas"]["GroupQuota"][] | null;
             /** @enum {string} */
             per: "day" | "week" | "month";
         };
@@ -6876,7 +6747,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7061,8 +6932,6 @@ export interface components {
             csv: string;
             /** @description Whether to only report what would happen, with all faults */
             dry_run?: boolean;
-            /** @description Opening hours of the rooms that are created; omitted or empty if they are always open */
-            opening_hours?: components["schemas"]["OpeningHours"][];
             /**
              * Format: int64
              * @description Site of the rooms that name none
@@ -7361,7 +7230,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7431,7 +7300,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7956,6 +7825,26 @@ export interface components {
             phone?: string;
             timezone?: string;
         };
+        UpdatePreferencesInputBody: {
+            digest?: components["schemas"]["DigestInput"];
+            /** @description Channels by kind; none: no notifications of this kind; null: the default */
+            kinds?: {
+                [key: string]: string[] | null;
+            };
+            /** @description null: no quiet hours */
+            quiet_hours?: {
+                /**
+                 * @description Start in local time, HH:MM
+                 * @example 22:00
+                 */
+                from: string;
+                /**
+                 * @description End in local time, HH:MM; may be on the next day
+                 * @example 07:00
+                 */
+                until: string;
+            } | null;
+        };
         UpdateUserInputBody: {
             /** @description The user's absence and deputy; null ends the absence */
             away?: {
@@ -7998,8 +7887,6 @@ export interface components {
             url?: string;
         };
         UserBody: {
-            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
-            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -8695,8 +8582,6 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
-                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
-                organizer_id?: number;
                 /** @description Required. Start of the time */
                 start?: string;
                 /** @description Required. End of the time, at most 31 days after start */
@@ -11433,93 +11318,6 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    "list-my-delegates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DelegatesOutputBody"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "set-my-delegate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                user_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["DelegateFields"];
-            };
-        };
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "remove-my-delegate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                user_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     "list-deputies": {
         parameters: {
             query?: never;
@@ -11876,7 +11674,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    "list-my-principals": {
+    "get-preferences": {
         parameters: {
             query?: never;
             header?: never;
@@ -11888,14 +11686,53 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                    "application/json": components["schemas"]["PreferencesBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "update-preferences": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change; the request fails with 412 if the preferences have changed since */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdatePreferencesInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -13558,123 +13395,9 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    "report-meetings": {
-        parameters: {
-            query?: {
-                /** @description Meetings that end after this time; defaults to 30 days before to */
-                from?: string;
-                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
-                to?: string;
-                /** @description Only these rooms; repeat the parameter */
-                room_id?: number[] | null;
-                /** @description Only rooms of these sites; repeat the parameter */
-                site_id?: number[] | null;
-                /** @description Only meetings of this type */
-                type_id?: number;
-                /** @description me, or a user ID */
-                organizer?: string;
-                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
-                status?: string[] | null;
-                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
-                q?: string;
-                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
-                field?: string[] | null;
-                /** @description How to group the meetings */
-                group?: "room" | "site" | "type" | "organizer" | "title" | "field";
-                /** @description Name of the custom field; only with group=field */
-                group_field?: string;
-                /** @description csv returns all groups as a table; defaults to what Accept names */
-                format?: "json" | "csv";
-                /** @description Maximum number of items */
-                limit?: number;
-                /** @description The next_cursor of the previous page */
-                cursor?: string;
-            };
-            header?: {
-                /** @description text/csv returns all groups as a table */
-                Accept?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MeetingReport"];
-                    "text/csv": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "report-meeting-list": {
-        parameters: {
-            query?: {
-                /** @description Meetings that end after this time; defaults to 30 days before to */
-                from?: string;
-                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
-                to?: string;
-                /** @description Only these rooms; repeat the parameter */
-                room_id?: number[] | null;
-                /** @description Only rooms of these sites; repeat the parameter */
-                site_id?: number[] | null;
-                /** @description Only meetings of this type */
-                type_id?: number;
-                /** @description me, or a user ID */
-                organizer?: string;
-                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
-                status?: string[] | null;
-                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
-                q?: string;
-                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
-                field?: string[] | null;
-                /** @description Table or iCalendar; defaults to what Accept names, otherwise csv */
-                format?: "csv" | "ics";
-            };
-            header?: {
-                /** @description text/csv or text/calendar */
-                Accept?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/calendar": string;
-                    "text/csv": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     "report-punctuality": {
         parameters: {
             query?: {
-                /** @description csv returns a table with a line for each job type; defaults to what Accept names */
-                format?: "json" | "csv";
                 /** @description Start of the range, rounded to whole hours; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
@@ -13682,10 +13405,7 @@ export interface operations {
                 /** @description Limits times to this job type */
                 job?: string;
             };
-            header?: {
-                /** @description text/csv returns a table with a line for each job type */
-                Accept?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -13698,7 +13418,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PunctualityView"];
-                    "text/csv": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -13712,8 +13431,6 @@ export interface operations {
     "report-utilisation": {
         parameters: {
             query?: {
-                /** @description csv returns all groups as a table; defaults to what Accept names */
-                format?: "json" | "csv";
                 /** @description Start of the range; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
@@ -15042,8 +14759,6 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
-                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
-                organizer_id?: number;
                 /** @description Required. Length of the meeting */
                 duration?: string;
                 /** @description Start of the range; defaults to now */
@@ -16180,98 +15895,6 @@ export interface operations {
                         [key: string]: unknown;
                     };
                 };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "list-user-delegates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DelegatesOutputBody"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "set-user-delegate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-                user_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["DelegateFields"];
-            };
-        };
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["UnprocessableEntity"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    "remove-user-delegate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-                user_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
