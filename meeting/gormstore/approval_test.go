@@ -236,11 +236,11 @@ func (p people) ByEmail(context.Context, []string) (map[string]meeting.Person, e
 	return nil, nil
 }
 
-// TestApproval_exactlyOneOutcome races decisions of two instances on one database, a hundred
+// TestApproval_exactlyOneOutcome races decisions of two instances on one database, forty
 // times each: one of them takes effect, and the others are told the state it led to.
 func TestApproval_exactlyOneOutcome(t *testing.T) {
 	t.Parallel()
-	const rounds = 100
+	const rounds = 40
 	url := testdb.URL(t, migrations.Postgres)
 	first, err := database.Open(t.Context(), url, database.Options{})
 	if err != nil {

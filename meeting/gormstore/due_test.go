@@ -110,7 +110,7 @@ func TestDue_agreesWithMessages(t *testing.T) {
 // The loader's pages come from the partial indexes: a full scan every minute would not do.
 func TestDue_usesTheIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		rows := 30_000 // so many that Postgres prefers an index
+		rows := 20_000 // so many that Postgres prefers an index
 		if f.db.Dialect == "sqlite" {
 			rows = 3_000
 		}

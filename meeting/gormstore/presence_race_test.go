@@ -19,7 +19,7 @@ import (
 )
 
 // races is how often each of the races below is run.
-const races = 100
+const races = 40
 
 // rivals are two instances on one database in Postgres, one of which is a moment behind.
 type rivals struct {

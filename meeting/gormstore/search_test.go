@@ -136,7 +136,7 @@ func TestSearch_indexAgrees(t *testing.T) {
 				}
 			})
 		}
-		for range 150 {
+		for range 80 {
 			text := []rune(some(2))
 			from := r.IntN(len(text))
 			part := strings.TrimSpace(string(text[from:min(len(text), from+1+r.IntN(6))]))

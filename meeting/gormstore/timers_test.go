@@ -28,7 +28,7 @@ type story struct {
 // Batches leave behind what the same timers leave behind one by one.
 func TestTimers_batchesDoWhatSingleTimersDo(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		for round := range uint64(6) {
+		for round := range uint64(3) {
 			seed := uint64(time.Now().UnixNano()) + round
 			f.sameByBatch(newLine(f), seed)
 			if t.Failed() {

@@ -687,9 +687,9 @@ func TestListWaits(t *testing.T) {
 // booked once.
 func TestWait_race(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		rounds := 100
+		rounds := 30
 		if f.db.Dialect == "sqlite" {
-			rounds = 10 // it writes one at a time
+			rounds = 6 // it writes one at a time
 		}
 		l := newLine(f)
 		var people []meeting.Actor
