@@ -435,7 +435,7 @@ const de: typeof en = {
     field: 'Eigenes Feld',
     anyField: 'Alle eigenen Felder',
     value: 'Wert',
-    search: 'Titel, Beschreibung oder eigenes Feld',
+    search: 'Titel, Text oder eigenes Feld',
     only: (name) => `Nur ${name} anzeigen`,
     without: (name) => `Nicht mehr nur ${name} anzeigen`,
     meetings: 'Besprechungen',
