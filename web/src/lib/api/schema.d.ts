@@ -1117,6 +1117,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me/delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users who may act for me, by name */
+        get: operations["list-my-delegates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/delegates/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let a user act for me
+         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
+         */
+        put: operations["set-my-delegate"];
+        post?: never;
+        /** No longer let a user act for me */
+        delete: operations["remove-my-delegate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me/deputies": {
         parameters: {
             query?: never;
@@ -1259,6 +1297,23 @@ export interface paths {
          * @description Changes only the fields and kinds that it names. Notifications that wait to be sent follow the new choice too.
          */
         patch: operations["update-preferences"];
+        trace?: never;
+    };
+    "/me/principals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users for whom I may act, by name */
+        get: operations["list-my-principals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/me/rooms": {
@@ -1933,6 +1988,40 @@ export interface paths {
         };
         /** List the rooms of the public calendar, without signing in */
         get: operations["public-rooms"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/meetings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how many meetings took place and for how long they booked rooms, by room, site, type, organizer, title or custom field */
+        get: operations["report-meetings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/meetings/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the meetings of a report as a table or as iCalendar */
+        get: operations["report-meeting-list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2740,6 +2829,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/{id}/delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the delegates of a user, by name */
+        get: operations["list-user-delegates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/delegates/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let a user act for another
+         * @description A delegate books, changes and cancels meetings for the user, and responds and checks in for them, with the user's rights in rooms and limits. The history names both. Repeating the request changes private.
+         */
+        put: operations["set-user-delegate"];
+        post?: never;
+        /** No longer let a user act for another */
+        delete: operations["remove-user-delegate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{id}/feeds": {
         parameters: {
             query?: never;
@@ -3109,8 +3236,12 @@ export interface components {
             book?: number[];
             /** @description IDs of groups whose bookings need no approval */
             book_without_approval?: number[];
+            /** @description IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room */
+            details?: number[];
             /** @description IDs of groups that may override policies, as admins can */
             override?: number[];
+            /** @description IDs of groups that may see the room. Groups of the other lists may see it, too. Empty if everyone may */
+            see?: number[];
         };
         AddPasskeyInputBody: {
             /** @description The browser's response, as returned by its toJSON */
@@ -3199,6 +3330,11 @@ export interface components {
              * @enum {string}
              */
             response: "accepted" | "declined" | "tentative" | "needs_action";
+            /**
+             * Format: int64
+             * @description User for whom you respond as delegate; defaults to you
+             */
+            user_id?: number;
         };
         Approval: {
             /** @description Approvals so far, with their level */
@@ -3454,6 +3590,11 @@ export interface components {
              */
             timezone?: string | null;
         };
+        Booker: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+        };
         BookingInput: {
             /** @description At most 500 attendees */
             attendees?: components["schemas"]["AttendeeInput"][] | null;
@@ -3472,7 +3613,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -4134,6 +4275,23 @@ export interface components {
             id: string;
             /** Format: int64 */
             version: number;
+        };
+        DelegateBody: {
+            /** Format: date-time */
+            created_at: string;
+            email: string;
+            /** Format: int64 */
+            id: number;
+            name: string;
+            /** @description Whether private meetings are included: the delegate sees them and acts on them */
+            private: boolean;
+        };
+        DelegateFields: {
+            /** @description Whether the delegate also sees private meetings and acts on them */
+            private?: boolean;
+        };
+        DelegatesOutputBody: {
+            items: components["schemas"]["DelegateBody"][];
         };
         DeliveriesOutputBody: {
             items: components["schemas"]["Delivery"][];
@@ -4901,6 +5059,20 @@ export interface components {
             id: number;
             name: string;
         };
+        GroupQuota: {
+            /**
+             * Format: int64
+             * @description Not limited if omitted
+             */
+            count?: number;
+            /**
+             * @description Not limited if omitted
+             * @example 10h
+             */
+            duration?: string;
+            /** Format: int64 */
+            group_id: number;
+        };
         GroupsOutputBody: {
             items: components["schemas"]["GroupBody"][];
             /** @description Cursor of the next page; null on the last page */
@@ -5531,6 +5703,8 @@ export interface components {
             next_cursor: string | null;
         };
         MeBody: {
+            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
+            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -5564,6 +5738,8 @@ export interface components {
         Meeting: {
             approval: components["schemas"]["Approval"];
             attendees: components["schemas"]["Attendee"][];
+            /** @description User who booked the meeting for the organizer, such as a delegate; null if the organizer did */
+            booked_by: components["schemas"]["Booker"] | null;
             /**
              * Format: date-time
              * @description Until when you can move or cancel the meeting; only in responses to GET /meetings/{id}, and omitted if no rule limits you
@@ -5710,7 +5886,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -5738,6 +5914,40 @@ export interface components {
             type_id?: number | null;
             /** @enum {string|null} */
             visibility?: "public" | "private" | null;
+        };
+        MeetingReport: {
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            group: "room" | "site" | "type" | "organizer" | "title" | "field";
+            items: components["schemas"]["MeetingSum"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+            /** Format: date-time */
+            to: string;
+            /** @description Total of all groups, including those on other pages; each meeting counts once */
+            total: components["schemas"]["MeetingSum"];
+        };
+        MeetingSum: {
+            /**
+             * Format: int64
+             * @description Time within the range for which the meetings book rooms; a meeting in two rooms books each of them
+             */
+            booked_seconds: number;
+            /** Format: int64 */
+            meetings: number;
+            /** @description Organizer; only with group=organizer. Omitted for private meetings that you may not see */
+            organizer?: components["schemas"]["NamedRef"];
+            /** @description Room; only with group=room */
+            room?: components["schemas"]["NamedRef"];
+            /** @description Site; only with group=room or site. Omitted for rooms without a site */
+            site?: components["schemas"]["NamedRef"];
+            /** @description Title; only with group=title */
+            title?: string;
+            /** @description Meeting type; only with group=type. Omitted for ordinary meetings, and for private ones that you may not see */
+            type?: components["schemas"]["NamedRef"];
+            /** @description Value of the custom field; only with group=field. Omitted for meetings without one */
+            value?: string;
         };
         MeetingType: {
             /** @description Whether the type can be chosen */
@@ -6169,6 +6379,11 @@ export interface components {
             email: string;
             /** @description Name; empty if unknown */
             name: string;
+            /**
+             * Format: int64
+             * @description User ID; null if the person is not a user of this installation
+             */
+            user_id: number | null;
         };
         PhotoInput: {
             /** @description PNG, JPEG or WebP as base64: at most 720 KB and 16 megapixels, at least 64 pixels wide and high */
@@ -6432,6 +6647,12 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        Principal: {
+            /** Format: int64 */
+            id: number;
+            /** @description Whether private meetings are included */
+            private: boolean;
+        };
         Problem: {
             /** @description Confirms the sign-in together with a code or a passkey; only with second_factor_required */
             challenge?: string;
@@ -6637,6 +6858,8 @@ export interface components {
             count?: number;
             /** @example 10h */
             duration?: string;
+            /** @description Quotas for members of groups, which apply instead. For members of several of them, the most generous values apply */
+            groups?: components["schemas"]["GroupQuota"][] | null;
             /** @enum {string} */
             per: "day" | "week" | "month";
         };
@@ -6747,7 +6970,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -6932,6 +7155,8 @@ export interface components {
             csv: string;
             /** @description Whether to only report what would happen, with all faults */
             dry_run?: boolean;
+            /** @description Opening hours of the rooms that are created; omitted or empty if they are always open */
+            opening_hours?: components["schemas"]["OpeningHours"][];
             /**
              * Format: int64
              * @description Site of the rooms that name none
@@ -7230,7 +7455,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7300,7 +7525,7 @@ export interface components {
             organizer_email?: string | null;
             /**
              * Format: int64
-             * @description User for whom the meeting is booked; admins, and managers who approve all of its rooms. Defaults to you
+             * @description User for whom the meeting is booked: for delegates of the user, admins, and managers who approve all of its rooms. Defaults to you
              */
             organizer_id?: number | null;
             /** @description Overrides room policies, but never other meetings; admins only */
@@ -7887,6 +8112,8 @@ export interface components {
             url?: string;
         };
         UserBody: {
+            /** @description Users for whom the user acts as delegate; for their names see /me/principals */
+            acts_for: components["schemas"]["Principal"][];
             /** @description Current or planned absence; null if there is none */
             away: components["schemas"]["AwayBody"] | null;
             /** @description Whether the meetings that the user organizes arrive as mails for their calendar */
@@ -8582,6 +8809,8 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
+                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
+                organizer_id?: number;
                 /** @description Required. Start of the time */
                 start?: string;
                 /** @description Required. End of the time, at most 31 days after start */
@@ -11318,6 +11547,93 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-my-delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-my-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DelegateFields"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-my-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-deputies": {
         parameters: {
             query?: never;
@@ -11733,6 +12049,32 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-my-principals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -13395,9 +13737,123 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "report-meetings": {
+        parameters: {
+            query?: {
+                /** @description Meetings that end after this time; defaults to 30 days before to */
+                from?: string;
+                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
+                to?: string;
+                /** @description Only these rooms; repeat the parameter */
+                room_id?: number[] | null;
+                /** @description Only rooms of these sites; repeat the parameter */
+                site_id?: number[] | null;
+                /** @description Only meetings of this type */
+                type_id?: number;
+                /** @description me, or a user ID */
+                organizer?: string;
+                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
+                status?: string[] | null;
+                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
+                q?: string;
+                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
+                field?: string[] | null;
+                /** @description How to group the meetings */
+                group?: "room" | "site" | "type" | "organizer" | "title" | "field";
+                /** @description Name of the custom field; only with group=field */
+                group_field?: string;
+                /** @description csv returns all groups as a table; defaults to what Accept names */
+                format?: "json" | "csv";
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+            };
+            header?: {
+                /** @description text/csv returns all groups as a table */
+                Accept?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeetingReport"];
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "report-meeting-list": {
+        parameters: {
+            query?: {
+                /** @description Meetings that end after this time; defaults to 30 days before to */
+                from?: string;
+                /** @description Meetings that start before this time, at most 366 days after from; defaults to now */
+                to?: string;
+                /** @description Only these rooms; repeat the parameter */
+                room_id?: number[] | null;
+                /** @description Only rooms of these sites; repeat the parameter */
+                site_id?: number[] | null;
+                /** @description Only meetings of this type */
+                type_id?: number;
+                /** @description me, or a user ID */
+                organizer?: string;
+                /** @description Meetings with any of these statuses; repeat the parameter or separate values with commas. Defaults to booked meetings: confirmed, in_progress, ended and released */
+                status?: string[] | null;
+                /** @description Text in the title, the description or the values of custom fields that you may see, ignoring case and accents */
+                q?: string;
+                /** @description Name and value of a custom field, such as cost_center:4711; repeat the parameter for several. Texts need only contain the value */
+                field?: string[] | null;
+                /** @description Table or iCalendar; defaults to what Accept names, otherwise csv */
+                format?: "csv" | "ics";
+            };
+            header?: {
+                /** @description text/csv or text/calendar */
+                Accept?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar": string;
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "report-punctuality": {
         parameters: {
             query?: {
+                /** @description csv returns a table with a line for each job type; defaults to what Accept names */
+                format?: "json" | "csv";
                 /** @description Start of the range, rounded to whole hours; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
@@ -13405,7 +13861,10 @@ export interface operations {
                 /** @description Limits times to this job type */
                 job?: string;
             };
-            header?: never;
+            header?: {
+                /** @description text/csv returns a table with a line for each job type */
+                Accept?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13418,6 +13877,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PunctualityView"];
+                    "text/csv": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -13431,6 +13891,8 @@ export interface operations {
     "report-utilisation": {
         parameters: {
             query?: {
+                /** @description csv returns all groups as a table; defaults to what Accept names */
+                format?: "json" | "csv";
                 /** @description Start of the range; defaults to 30 days before to */
                 from?: string;
                 /** @description End of the range, at most 366 days after from; defaults to now */
@@ -14759,6 +15221,8 @@ export interface operations {
                 site_id?: number;
                 /** @description Only these rooms; repeat the parameter */
                 room_id?: number[] | null;
+                /** @description User for whom you book: the rights and limits of that user count. For delegates of the user */
+                organizer_id?: number;
                 /** @description Required. Length of the meeting */
                 duration?: string;
                 /** @description Start of the range; defaults to now */
@@ -15895,6 +16359,98 @@ export interface operations {
                         [key: string]: unknown;
                     };
                 };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-user-delegates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegatesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "set-user-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DelegateFields"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "remove-user-delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
