@@ -9,7 +9,7 @@ const (
 	AddedAppPassword  Added = "app_password"  // of a calendar program
 )
 
-// AddedMail tells a user that a way to sign in was added to their account, in case it was somebody else.
+// AddedMail notifies a user that a way to sign in was added to their account, in case it was somebody else.
 type AddedMail struct {
 	To   *User
 	What Added

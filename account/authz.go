@@ -127,7 +127,7 @@ var table = map[string]rule{
 	"list-my-delegates":    {Member, unscoped},
 	"set-my-delegate":      {Member, unscoped},
 	"remove-my-delegate":   {Member, unscoped},
-	"list-my-principals":   {Member, MeetingsRead}, // tells a program whom it may name as organizer
+	"list-my-principals":   {Member, MeetingsRead}, // a program finds here whom it may name as organizer
 	"list-user-delegates":  {Admin, UsersRead},
 	"set-user-delegate":    {Admin, UsersWrite},
 	"remove-user-delegate": {Admin, UsersWrite},

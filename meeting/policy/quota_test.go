@@ -74,7 +74,7 @@ func TestClaim_Check(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := Claim{RoomID: 7, room: &Room{ID: 7, Name: "Turing", Zone: "UTC", Policy: Policy{Quota: &tt.quota}}, slot: tt.wanted, held: tt.had}
+			c := Claim{RoomID: 7, room: &Room{ID: 7, Name: "Turing", Zone: "UTC", Policy: Policy{Quota: &tt.quota}}, slot: tt.wanted, held: tt.had}.In(nil)
 			var got []fault.Figures
 			for _, f := range c.Check(tt.others) {
 				if f.Code != "quota" || f.Figures.RoomID != 7 || f.Figures.Span.Start.IsZero() {
@@ -93,7 +93,7 @@ func TestClaim_Check(t *testing.T) {
 // Who asks for a year of days is told of some of them.
 func TestClaim_Check_tellsSome(t *testing.T) {
 	room := &Room{ID: 7, Zone: "UTC", Policy: Policy{Quota: &Quota{Per: PerDay, Duration: time.Hour}}}
-	c := Claim{RoomID: 7, room: room, slot: clock.Slot{Start: utc(t, "2027-01-01T00:00"), End: utc(t, "2027-12-31T00:00")}}
+	c := Claim{RoomID: 7, room: room, slot: clock.Slot{Start: utc(t, "2027-01-01T00:00"), End: utc(t, "2027-12-31T00:00")}}.In(nil)
 	same(t, "told", len(c.Check(nil)), maxPeriods)
 }
 

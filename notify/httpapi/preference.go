@@ -39,8 +39,8 @@ type preferences struct{ svc *notify.PreferenceService }
 // KindPreference is what a user chose for one kind of notification.
 type KindPreference struct {
 	Kind     string   `json:"kind" example:"reminder"`
-	Channels []string `json:"channels" nullable:"true" enum:"email,sms" doc:"Channels that I chose; empty: none; null: the default applies"`
-	Default  []string `json:"default" nullable:"true" enum:"email,sms" doc:"Channels without a choice; null: email, and for reminders what the meeting names"`
+	Channels []string `json:"channels" nullable:"true" enum:"email,sms" doc:"Channels that I chose; empty if none; null if the default applies"`
+	Default  []string `json:"default" nullable:"true" enum:"email,sms" doc:"Channels without a choice; null if these are email, and for reminders what the meeting names"`
 	Required bool     `json:"required" doc:"Whether administrators require a channel"`
 }
 
@@ -60,9 +60,9 @@ type Digest struct {
 type preferencesBody struct {
 	Kinds      []KindPreference `json:"kinds" nullable:"false"`
 	Channels   []string         `json:"channels" nullable:"false" enum:"email,sms" doc:"Channels that users may choose"`
-	QuietHours *QuietHours      `json:"quiet_hours" doc:"When notifications that are not urgent wait; null: never"`
+	QuietHours *QuietHours      `json:"quiet_hours" doc:"When notifications that are not urgent wait; null if they never do"`
 	Digest     Digest           `json:"digest"`
-	NextDigest *time.Time       `json:"next_digest" doc:"When the next digest is due; null: never"`
+	NextDigest *time.Time       `json:"next_digest" doc:"When the next digest is due; null if it is off"`
 	Timezone   string           `json:"timezone" doc:"Time zone of quiet hours and digest: that of my account"`
 	Version    int64            `json:"version"`
 }
@@ -129,8 +129,8 @@ func clockOf(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, min
 type updatePreferencesInput struct {
 	IfMatch string `header:"If-Match" doc:"ETag of the version to change; the request fails with 412 if the preferences have changed since" example:"\"3\""`
 	Body    struct {
-		Kinds      kindChoices  `json:"kinds,omitempty" doc:"Channels by kind; none: no notifications of this kind; null: the default"`
-		QuietHours quietInput   `json:"quiet_hours,omitempty" doc:"null: no quiet hours"`
+		Kinds      kindChoices  `json:"kinds,omitempty" doc:"Channels by kind; an empty list turns the kind off, null restores the default"`
+		QuietHours quietInput   `json:"quiet_hours,omitempty" doc:"Quiet hours; null turns them off"`
 		Digest     *DigestInput `json:"digest,omitempty"`
 	}
 }

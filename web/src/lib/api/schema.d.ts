@@ -5306,9 +5306,9 @@ export interface components {
             settings: components["schemas"]["JobSettings"];
         };
         KindPreference: {
-            /** @description Channels that I chose; empty: none; null: the default applies */
+            /** @description Channels that I chose; empty if none; null if the default applies */
             channels: ("email" | "sms")[] | null;
-            /** @description Channels without a choice; null: email, and for reminders what the meeting names */
+            /** @description Channels without a choice; null if these are email, and for reminders what the meeting names */
             default: ("email" | "sms")[] | null;
             /** @example reminder */
             kind: string;
@@ -6637,10 +6637,10 @@ export interface components {
             kinds: components["schemas"]["KindPreference"][];
             /**
              * Format: date-time
-             * @description When the next digest is due; null: never
+             * @description When the next digest is due; null if it is off
              */
             next_digest: string | null;
-            /** @description When notifications that are not urgent wait; null: never */
+            /** @description When notifications that are not urgent wait; null if they never do */
             quiet_hours: components["schemas"]["QuietHours"] | null;
             /** @description Time zone of quiet hours and digest: that of my account */
             timezone: string;
@@ -8052,11 +8052,11 @@ export interface components {
         };
         UpdatePreferencesInputBody: {
             digest?: components["schemas"]["DigestInput"];
-            /** @description Channels by kind; none: no notifications of this kind; null: the default */
+            /** @description Channels by kind; an empty list turns the kind off, null restores the default */
             kinds?: {
                 [key: string]: string[] | null;
             };
-            /** @description null: no quiet hours */
+            /** @description Quiet hours; null turns them off */
             quiet_hours?: {
                 /**
                  * @description Start in local time, HH:MM

@@ -230,6 +230,7 @@ const de: typeof en = {
     before_start: 'Das Datum muss nach dem Beginn der Serie liegen.',
     unknown_date: 'Das ist kein Termin dieser Serie.',
     unknown_user: 'Diese Person gibt es nicht, oder ihr Konto ist gesperrt.',
+    own_account: 'Sie können sich nicht selbst vertreten. Wählen Sie eine andere Person.',
     not_a_manager: 'Diese Person darf nicht genehmigen. Geben Sie ihr zuerst die Rolle „Raumverantwortung“.',
     invalid_deputy: 'Wählen Sie als Vertretung eine andere Person.',
     not_allowed: 'Das ist hier nicht erlaubt.',

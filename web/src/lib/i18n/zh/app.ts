@@ -230,6 +230,7 @@ const zh: typeof en = {
     before_start: '日期必须晚于系列的开始时间。',
     unknown_date: '该日期不属于此系列。',
     unknown_user: '此人不存在，或其账户已停用。',
+    own_account: '不能选择自己，请选择其他人。',
     not_a_manager: '此人不能审批，请先将其角色设为“负责人”。',
     invalid_deputy: '请选择其他人作为代理。',
     not_allowed: '此处不允许该操作。',
