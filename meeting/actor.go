@@ -129,7 +129,8 @@ func (a Actor) takesPart(m *Meeting, rooms []*Room) bool {
 // user's number comes from their account: only they and admins see it. A guest's number was
 // entered for the meeting: the organizer and their delegates see it, too.
 func (a Actor) MaySeePhone(m *Meeting, p Attendee) bool {
-	return a.Is(p) || !a.Blind && (a.Role == Admin || p.UserID == 0 && a.Manages(m))
+	who := a.Acting()
+	return who.Is(p) || !who.Blind && (who.Role == Admin || p.UserID == 0 && who.Manages(m))
 }
 
 // MaySeeNotices reports whether the actor sees the notifications of the meeting: its organizer, their
@@ -143,7 +144,7 @@ func (a Actor) organizes(m *Meeting) bool {
 }
 
 func (a Actor) Attends(m *Meeting) bool {
-	return a.Kind == ActorUser && slices.ContainsFunc(m.Attendees, a.Is)
+	return a.Kind == ActorUser && !m.Visibility.HidesFrom(a) && slices.ContainsFunc(m.Attendees, a.Is)
 }
 
 // DeclinedBy reports whether the actor is invited to the meeting, declined, and is not its organizer.

@@ -16,7 +16,7 @@ import (
 // the organizer and is not stored in any history.
 func (m *Meeting) Respond(r Response, comment string, by Actor, at time.Time) (changed bool, err error) {
 	i := slices.IndexFunc(m.Attendees, by.Is)
-	if by.Kind != ActorUser || i < 0 {
+	if by.Kind != ActorUser || i < 0 || m.Visibility.HidesFrom(by) {
 		return false, ErrForbidden
 	}
 	if s := m.EffectiveStatus(at); s != Confirmed && s != InProgress {

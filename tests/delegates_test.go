@@ -158,6 +158,42 @@ func TestDelegates(t *testing.T) {
 			t.Errorf("a date of the series: %+v", h)
 		}
 
+		// Ada's phone number stays hers, whoever responds for her.
+		ada.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"phone": "+4930123456"}, nil)
+		called := bob.Book(t, booking(desk.ID, 7, with{"attendees": []with{{"email": "ada@example.org"}}}))
+		var shown testenv.Meeting
+		grace.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/respond", called.ID), answer, &shown)
+		if a := shown.Attendees[0]; a.Phone != "" || a.Response != "accepted" {
+			t.Errorf("Grace responds for Ada, and reads %+v", a)
+		}
+
+		// In a room that only Ada's group sees, Grace books for Ada, not for herself.
+		vault := admin.NewRoom(t, "Vault", with{"access": with{"see": []int64{board.ID}}})
+		grace.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", booking(vault.ID, 0, nil))
+		grace.Want(t, http.StatusCreated, http.MethodPost, "/meetings", forAda(vault.ID, 0, nil), nil)
+
+		// A private date of a public series is not theirs.
+		grace.Want(t, http.StatusCreated, http.MethodPost, "/series", forAda(desk.ID, 72, with{"rrule": "FREQ=DAILY;COUNT=3", "attendees": []with{{"email": "bob@example.org"}}}), &series)
+		hidden := series.Meetings[1].ID
+		ada.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", hidden), with{"title": "Talk", "visibility": "private"}, nil)
+		grace.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPatch, at("/series/%d", series.Series.ID), with{"title": "Weekly"})
+		grace.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPost, at("/series/%d/cancel", series.Series.ID), with{})
+		bob.Want(t, http.StatusNoContent, http.MethodPut, at("/me/delegates/%d", grace.User.ID), nil, nil)
+		grace.Want(t, http.StatusOK, http.MethodPost, at("/series/%d/respond", series.Series.ID), with{"response": "accepted", "user_id": bob.User.ID}, nil)
+		for i, date := range series.Meetings {
+			want := "accepted"
+			if date.ID == hidden {
+				want = "needs_action"
+			}
+			for _, a := range bob.Meeting(t, date.ID).Attendees {
+				if a.Email == "bob@example.org" && a.Response != want {
+					t.Errorf("date %d: Bob's response is %s", i, a.Response)
+				}
+			}
+		}
+		bob.Want(t, http.StatusNoContent, http.MethodDelete, at("/me/delegates/%d", grace.User.ID), nil, nil)
+		ada.Want(t, http.StatusOK, http.MethodPost, at("/series/%d/cancel", series.Series.ID), with{}, nil)
+
 		// Private meetings are another right.
 		secret := ada.Book(t, booking(desk.ID, 24, with{"title": "Interview", "visibility": "private"}))
 		p = grace.WantProblem(t, http.StatusUnprocessableEntity, "invalid", http.MethodPost, "/meetings", forAda(desk.ID, 26, with{"visibility": "private"}))

@@ -433,12 +433,34 @@ func (s *Service) preparing(by meeting.Actor, f *Fields) Prepare {
 	}
 }
 
-// LookUp finds the rooms and users that the fields name. Rooms that the actor may not see are unknown, except
-// those of base.
+// visible returns the rooms that the actor may see, those that an organizer for whom they may act sees, and those
+// of base.
+func (s *Service) visible(ctx context.Context, by meeting.Actor, rooms []*meeting.Room, organizer meeting.Person, base *meeting.Meeting) ([]*meeting.Room, error) {
+	by, err := s.WithDeputies(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	acting, ok := by.For(organizer, false)
+	if ok {
+		if acting, err = s.WithDeputies(ctx, acting); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(rooms, func(r *meeting.Room) bool {
+		return !by.MaySeeRoom(r) && !(ok && acting.MaySeeRoom(r)) &&
+			(base == nil || !slices.Contains(base.RoomIDs, r.ID) && !slices.Contains(base.RequestedRooms(), r.ID))
+	}), nil
+}
+
+// LookUp finds the rooms and users that the fields name. Rooms that neither the actor nor the organizer for whom
+// they act may see are unknown, except those of base.
 func (s *Service) LookUp(ctx context.Context, by meeting.Actor, f *Fields, base *meeting.Meeting) (Known, error) {
 	conf := s.Settings()
 	k := Known{Timezone: conf.Timezone, Reminders: conf.Reminders}
 	var err error
+	if k.organizer, err = s.lookUpOrganizer(ctx, f); err != nil {
+		return k, err
+	}
 	if want := f.roomIDs(base); len(want) <= MaxRooms {
 		rooms := s.RoomsByID
 		if f.Import != nil && f.Import.Rooms != nil {
@@ -447,18 +469,12 @@ func (s *Service) LookUp(ctx context.Context, by meeting.Actor, f *Fields, base 
 		if k.Rooms, err = rooms(ctx, want); err != nil {
 			return k, fmt.Errorf("look up rooms: %w", err)
 		}
-		if by, err = s.WithDeputies(ctx, by); err != nil {
+		if k.Rooms, err = s.visible(ctx, by, k.Rooms, k.organizer, base); err != nil {
 			return k, err
 		}
-		k.Rooms = slices.DeleteFunc(k.Rooms, func(r *meeting.Room) bool {
-			return !by.MaySeeRoom(r) && (base == nil || !slices.Contains(base.RoomIDs, r.ID) && !slices.Contains(base.RequestedRooms(), r.ID))
-		})
 		if err = s.AddBlackouts(ctx, k.Rooms, s.Now()); err != nil {
 			return k, err
 		}
-	}
-	if k.organizer, err = s.lookUpOrganizer(ctx, f); err != nil {
-		return k, err
 	}
 	if k.Type, err = s.LookUpType(ctx, f, base); err != nil {
 		return k, err

@@ -24,7 +24,7 @@ func (s *Service) RespondFor(ctx context.Context, by meeting.Actor, userID int64
 	if err := checkAnswer(r, &comment); err != nil {
 		return nil, err
 	}
-	by, err := s.respondingFor(ctx, by, userID, func() (*meeting.Meeting, error) { return s.store.Meeting(ctx, id) })
+	by, err := s.respondingFor(ctx, by, userID, func() (*meeting.Meeting, error) { return s.Known(ctx, by, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,11 @@ func (s *Service) RespondSeriesFor(ctx context.Context, by meeting.Actor, userID
 		if err != nil {
 			return nil, err
 		}
-		return series.Sample(), nil
+		ms, err := s.store.SeriesMeetings(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return series.Sample(), s.SeesSeries(ctx, by, series, ms)
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ func (u *Update) For(by meeting.Actor) (_ *Update, sees bool) {
 	hides := func(id int64) bool {
 		return slices.ContainsFunc(u.Rooms, func(r *meeting.Room) bool { return r.ID == id && !by.MaySeeRoom(r) })
 	}
-	if (sees || len(u.Meeting.Limits) == 0) && !slices.ContainsFunc(u.Left, hides) && !slices.ContainsFunc(u.Requested, hides) {
+	if (sees || len(u.Meeting.Limits) == 0) && !slices.ContainsFunc(u.Left, hides) && !slices.ContainsFunc(u.Requested, hides) &&
+		!slices.ContainsFunc(u.Meeting.RequestedRooms(), hides) {
 		return u, sees
 	}
 	own := *u

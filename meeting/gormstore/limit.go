@@ -206,16 +206,25 @@ func (s *Store) member(by meeting.Actor, b binder, text string) string {
 	return "(" + strings.Join(each, " OR ") + ")"
 }
 
-// orApproves is an alternative: the actor, or a user whom they represent, approves for a room, at any level.
+// orApproves is an alternative: the actor, or a user whom they represent, approves for a room, at any level. If a
+// delegate acts, they must do so too.
 func (s *Store) orApproves(by meeting.Actor, b binder, room string) string {
-	if by.Role != meeting.Manager {
+	if by.Role != meeting.Manager || by.Delegate != nil && by.Delegate.Role != meeting.Manager {
 		return ""
 	}
+	condition := s.approves(by, b, room)
+	if by.Delegate != nil {
+		condition = "(" + condition + " AND " + s.approves(*by.Delegate, b, room) + ")"
+	}
+	return " OR " + condition
+}
+
+func (s *Store) approves(by meeting.Actor, b binder, room string) string {
 	users := "IN (SELECT value FROM json_each(%s))"
 	if s.dialect == postgres {
 		users = "= ANY (CAST(%s AS bigint[]))"
 	}
-	return " OR EXISTS (SELECT 1 FROM room_approvers AS ra WHERE ra.room_id = " + room + " AND ra.user_id " +
+	return "EXISTS (SELECT 1 FROM room_approvers AS ra WHERE ra.room_id = " + room + " AND ra.user_id " +
 		fmt.Sprintf(users, b.param(s.list(by.DecidesAs()))) + ")"
 }
 

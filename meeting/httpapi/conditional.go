@@ -57,7 +57,7 @@ func (v *revalidator) respond(ctx context.Context, by meeting.Actor, query any, 
 	if by.Groups != nil {
 		groups = *by.Groups
 	}
-	id := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %v %v %+v", by.Kind, by.ID, by.Email, by.Role, groups, by.Blind, query))
+	id := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %v %v %v %+v", by.Kind, by.ID, by.Email, by.Role, groups, by.Delegations(), by.Blind, query))
 	if tag, ok := v.valid(id, before); ok && knows(ifNoneMatch, tag) {
 		return notModified(tag), nil
 	}

@@ -79,14 +79,17 @@ func (s *Service) revision(ctx context.Context, by meeting.Actor, id int64, ifMa
 			e.all[i] = m.At(e.at)
 		}
 	}
-	if from.IsZero() {
-		return e, nil
-	}
-	if d, ok := series.DateAt(from, e.all); ok {
+	if !from.IsZero() {
+		d, ok := series.DateAt(from, e.all)
+		if !ok {
+			return nil, fault.Invalid("from", "unknown_date", "must be the original_start of a date of this series")
+		}
 		e.from = d.Wall
-		return e, nil
 	}
-	return nil, fault.Invalid("from", "unknown_date", "must be the original_start of a date of this series")
+	if slices.ContainsFunc(e.concerned(), func(m *meeting.Meeting) bool { return m.Visibility.HidesFrom(by) }) {
+		return nil, meeting.ErrForbidden
+	}
+	return e, nil
 }
 
 // concerned returns the meetings that the change may touch: those in its scope that have neither

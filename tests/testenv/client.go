@@ -60,6 +60,7 @@ type Meeting struct {
 	Attendees   []struct {
 		Email    string  `json:"email"`
 		Name     string  `json:"name"`
+		Phone    string  `json:"phone"`
 		Response string  `json:"response"`
 		Comment  *string `json:"comment"`
 	} `json:"attendees"`
