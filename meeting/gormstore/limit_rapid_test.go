@@ -101,7 +101,16 @@ func (f *fixture) compareLimits(t *rapid.T, sites []int64, round int) {
 	for _, by := range []meeting.Actor{f.admin, f.manager, f.anna, f.ben} {
 		by.Groups = new(groups("in"))
 		by.Blind = rapid.IntRange(0, 3).Draw(t, "blind") == 0
+		by.ActsFor = &[]meeting.ActsFor{}
+		for _, of := range []meeting.Actor{f.anna, f.ben} {
+			if of.ID != by.ID && rapid.IntRange(0, 2).Draw(t, "acts for") == 0 {
+				*by.ActsFor = append(*by.ActsFor, meeting.ActsFor{UserID: of.ID, Private: rapid.Bool().Draw(t, "private")})
+			}
+		}
 		f.sameRooms(t, by, rooms)
+		represented := by
+		represented.Delegate = new(rapid.SampledFrom([]meeting.Actor{f.admin, f.manager, f.ben}).Draw(t, "delegate"))
+		f.sameRooms(t, represented, rooms)
 
 		list := func(change func(*meeting.MeetingQuery)) []*meeting.Meeting {
 			q := span
