@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"punctual/meeting"
+	"punctual/meeting/policy"
 )
 
 // eventLog is an event store in which transactions begin and end.
@@ -355,6 +356,27 @@ func TestUpdate_Concerns(t *testing.T) {
 	}{{1, false, true}, {2, false, true}, {3, true, true}, {3, false, false}, {4, true, false}} {
 		if got := u.Concerns([]int64{9, c.room}, c.sees); got != c.want {
 			t.Errorf("room %d, sees %v: %v", c.room, c.sees, got)
+		}
+	}
+}
+
+// Whoever sees a meeting, but not the room that it shall move to, gets an update without that room, whatever
+// the event is about.
+func TestUpdate_For_hiddenRequest(t *testing.T) {
+	hidden := &meeting.Room{Room: policy.Room{ID: 3}, Access: meeting.Access{See: []int64{7}}}
+	limit, _ := hidden.Access.Limit(3)
+	m := &meeting.Meeting{
+		RoomIDs: []int64{1}, Title: "Review", Limits: []meeting.Limit{limit},
+		Request: &meeting.Request{Change: &meeting.PendingChange{RoomIDs: []int64{3}}},
+	}
+	u := &Update{Meeting: m, Rooms: []*meeting.Room{{Room: policy.Room{ID: 1}}, hidden}, rendered: new([2]rendering)}
+	for _, c := range []struct {
+		groups []int64
+		knows  bool
+	}{{nil, false}, {[]int64{7}, true}} {
+		own, sees := u.For(meeting.Actor{Kind: meeting.ActorUser, ID: 9, Groups: &c.groups})
+		if !sees || own.Meeting.Title != "Review" || (own.Meeting.Request != nil) != c.knows {
+			t.Errorf("in groups %v: %+v", c.groups, own.Meeting)
 		}
 	}
 }

@@ -268,7 +268,9 @@ func (h *handlers) listAsCalendar(ctx context.Context, by meeting.Actor, q repor
 		if size += len(l.Title) + len(l.Description); len(ms) >= maxListed || size > maxListBytes {
 			return fault.Invalid("to", "too_many", "must leave at most %d meetings: choose a shorter time, or other filters", maxListed)
 		}
-		ms = append(ms, l.Meeting)
+		m := *l.Meeting
+		m.Attendees, m.Custom = nil, nil // which a calendar does not name
+		ms = append(ms, &m)
 		return nil
 	})
 	if err != nil {
