@@ -239,6 +239,7 @@ func (s noticeScreen) applyWishes(ctx context.Context, ns []notify.Notification,
 			objections[n.ID] = notify.Objection{State: notify.Pending, Until: v.Until, Reason: "waits for the end of the recipient's quiet hours"}
 		}
 		for _, c := range v.Also {
+			n.Kind = v.As
 			copies = append(copies, n.On(c, w.Address(c)))
 		}
 	}

@@ -100,11 +100,18 @@ func (p Policy) chosen(k Kind, w Wishes) (cs []Channel, own, set bool) {
 	return cs, false, set
 }
 
+// off reports whether a person receives no notifications of a kind.
+func (p Policy) off(k Kind, w Wishes) bool {
+	cs, _, set := p.chosen(k, w)
+	return set && len(cs) == 0
+}
+
 // Verdict says what happens to a notification.
 type Verdict struct {
 	Skip  string    // why it is not sent; "": it is sent
 	Until time.Time // when it is sent; zero: now
 	Also  []Channel // channels on which the recipient is notified too, or instead
+	As    Kind      // of the notifications on these channels
 }
 
 // Decide returns what happens at now to a notification for a person. The rules, in this order:
@@ -114,6 +121,7 @@ type Verdict struct {
 //   - A person's choice of channels replaces the channel of the notification. If the person has an
 //     address on none of them, or they are switched off, the channel stays.
 //   - Without a choice, the defaults of the installation apply in the same way.
+//   - A change that replaces an unsent invitation counts as an invitation, unless the person wants only changes.
 //   - What is sent waits for the end of the person's quiet hours, unless it is urgent.
 //
 // A resent notification does not wait, and adds no other channels.
@@ -122,8 +130,11 @@ func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
 	if !ok {
 		return Verdict{}
 	}
+	v := Verdict{As: n.Kind}
+	if kind == Change && n.Uninvited && !p.off(Invitation, w) {
+		kind, v.As = Invitation, Invitation
+	}
 	first := n.State == Pending && n.Attempts == 0 && n.Version <= 1
-	var v Verdict
 	if chosen, own, set := p.chosen(kind, w); set {
 		who := "the recipient chose"
 		if !own {

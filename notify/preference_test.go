@@ -32,6 +32,8 @@ func TestDecide(t *testing.T) {
 	noPhone.Phone = ""
 	own := far(Change, Email)
 	own.To.Address = "Grace@example.org"
+	invites := far(Change, Email)
+	invites.Uninvited = true
 	resent := far(Change, Email)
 	resent.Version = 2
 	for name, c := range map[string]struct {
@@ -56,6 +58,10 @@ func TestDecide(t *testing.T) {
 		"default SMS":                       {n: far(Released, Email), w: reachable, p: Policy{Defaults: Choices{Released: {SMS}}}, skip: "sms", others: []Channel{SMS}},
 		"of one's own meeting":              {n: own, w: chose(Change)},
 		"of one's own meeting, none":        {n: own, w: chose(OwnMeeting), skip: "own_meeting"},
+		"a change that invites":             {n: invites, w: chose(Change)},
+		"a change that invites, by SMS":     {n: invites, w: Wishes{Email: "ada@example.org", Phone: "+4930123", Choices: Choices{Change: {}, Invitation: {SMS}}}, skip: "sms", others: []Channel{SMS}},
+		"a change that invites, no changes": {n: invites, w: Wishes{Email: "ada@example.org", Choices: Choices{Change: {}, Invitation: {}}}, skip: "recipient"},
+		"a change that invites, no invites": {n: invites, w: chose(Invitation)},
 		"resent, another channel":           {n: resent, w: chose(Change, SMS), skip: "sms"},
 		"resent, both":                      {n: resent, w: chose(Change, Email, SMS)},
 		"a password link, whatever is said": {n: far(PasswordReset, Email), w: chose(PasswordReset)},

@@ -37,6 +37,8 @@ type attemptState struct {
 	Row      row   `gorm:"embedded"`
 	Busy     int64 // remaining microseconds of its lease
 	InThread bool  // other rows of its thread matter
+
+	Uninvited bool // see [notify.Notification]
 }
 
 func (l *Ledger) attemptStates(ctx context.Context, ids []int64, now time.Time) (map[int64]attemptState, error) {
@@ -104,6 +106,7 @@ func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, 
 		if err != nil {
 			return nil, err
 		}
+		n.Uninvited = r.Uninvited
 		candidates = append(candidates, n)
 		ready = append(ready, a.ID)
 		if r.InThread {
