@@ -30,7 +30,7 @@ func GuestChoosable() []Kind { return []Kind{Invitation, Change, Cancellation, R
 func Channels() []Channel { return []Channel{Email, SMS} }
 
 // Choice returns the kind under which the recipient chooses channels for n. ok is false if n is
-// always sent.
+// always sent. It knows an organizer only by the email address in n.To.
 func (n Notification) Choice() (kind Kind, ok bool) {
 	kind = n.Kind
 	if n.changesCalendars() && n.Facts.Organizer.Email != "" && strings.EqualFold(n.To.Address, n.Facts.Organizer.Email) {
@@ -126,7 +126,11 @@ type Verdict struct {
 //
 // A resent notification does not wait, and adds no other channels.
 func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
-	kind, ok := n.Choice()
+	mail := n
+	if n.Channel != Email && w.Email != "" { // organizers are known by their email address
+		mail.To.Address = w.Email
+	}
+	kind, ok := mail.Choice()
 	if !ok {
 		return Verdict{}
 	}

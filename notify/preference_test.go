@@ -34,6 +34,9 @@ func TestDecide(t *testing.T) {
 	own.To.Address = "Grace@example.org"
 	invites := far(Change, Email)
 	invites.Uninvited = true
+	ownBySMS := own.On(SMS, "+4930123")
+	graces := chose(OwnMeeting, SMS)
+	graces.Email, graces.Choices[Change] = "grace@example.org", []Channel{Email}
 	resent := far(Change, Email)
 	resent.Version = 2
 	for name, c := range map[string]struct {
@@ -62,6 +65,7 @@ func TestDecide(t *testing.T) {
 		"a change that invites, by SMS":     {n: invites, w: Wishes{Email: "ada@example.org", Phone: "+4930123", Choices: Choices{Change: {}, Invitation: {SMS}}}, skip: "sms", others: []Channel{SMS}},
 		"a change that invites, no changes": {n: invites, w: Wishes{Email: "ada@example.org", Choices: Choices{Change: {}, Invitation: {}}}, skip: "recipient"},
 		"a change that invites, no invites": {n: invites, w: chose(Invitation)},
+		"of one's own meeting, by SMS":      {n: ownBySMS, w: graces},
 		"resent, another channel":           {n: resent, w: chose(Change, SMS), skip: "sms"},
 		"resent, both":                      {n: resent, w: chose(Change, Email, SMS)},
 		"a password link, whatever is said": {n: far(PasswordReset, Email), w: chose(PasswordReset)},
@@ -170,7 +174,7 @@ func TestClockChanges(t *testing.T) {
 func TestDecide_everyoneIsNotifiedAsChosen(t *testing.T) {
 	channels := rapid.SliceOfNDistinct(rapid.SampledFrom(Channels()), 0, 2, rapid.ID[Channel])
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(Choosable()).Filter(func(k Kind) bool { return k != OwnMeeting }).Draw(t, "kind")
+		kind := rapid.SampledFrom(Choosable()).Draw(t, "kind")
 		named := rapid.SliceOfNDistinct(rapid.SampledFrom(Channels()), 1, 2, rapid.ID[Channel]).Draw(t, "named")
 		w := Wishes{Email: "ada@example.org", Phone: rapid.SampledFrom([]string{"", "+4930123"}).Draw(t, "phone"), Choices: Choices{}, Timezone: "Asia/Shanghai"}
 		w.Quiet = QuietHours{rapid.IntRange(0, 1439).Draw(t, "from"), rapid.IntRange(0, 1439).Draw(t, "until")}
@@ -202,6 +206,11 @@ func TestDecide_everyoneIsNotifiedAsChosen(t *testing.T) {
 			}
 		}
 		original := far(kind, Email)
+		if kind == OwnMeeting {
+			original = far(Change, Email)
+			original.Facts.Organizer.Email = "Ada@example.org"
+			w.Choices[Change] = channels.Draw(t, "chosen for other meetings")
+		}
 		for _, c := range named {
 			if w.Address(c) == "" {
 				continue // no such notification is recorded
