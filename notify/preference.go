@@ -119,7 +119,7 @@ type Verdict struct {
 //   - Kinds that are not [Choosable] are sent.
 //   - A person's choice of no channels skips the notification, unless the kind is required.
 //   - A person's choice of channels replaces the channel of the notification. If the person has an
-//     address on none of them, or they are switched off, the channel stays.
+//     address on none of them, or they are switched off or may no longer be chosen, the channel stays.
 //   - Without a choice, the defaults of the installation apply in the same way.
 //   - A change that replaces an unsent invitation counts as an invitation, unless the person wants only changes.
 //   - What is sent waits for the end of the person's quiet hours, unless it is urgent.
@@ -148,7 +148,7 @@ func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
 			return Verdict{Skip: fmt.Sprintf("not sent: %s no notifications of this kind (%s)", who, kind)}
 		}
 		reachable := slices.DeleteFunc(slices.Clone(chosen), func(c Channel) bool {
-			return c != n.Channel && (w.Address(c) == "" || slices.Contains(p.Off, c))
+			return c != n.Channel && (w.Address(c) == "" || slices.Contains(p.Off, c) || own && !slices.Contains(p.Choices, c))
 		})
 		if len(reachable) > 0 {
 			if first {

@@ -53,6 +53,9 @@ func TestDecide(t *testing.T) {
 		"both":                              {n: far(Change, Email), w: chose(Change, Email, SMS), others: []Channel{SMS}},
 		"another channel without address":   {n: far(Change, Email), w: noPhone},
 		"another channel that is off":       {n: far(Change, Email), w: chose(Change, SMS), p: Policy{Off: []Channel{SMS}}},
+		"SMS, which may not be chosen now":  {n: far(Change, Email), w: chose(Change, SMS), p: Policy{Choices: []Channel{Email}}},
+		"both, SMS may not be chosen now":   {n: far(Change, Email), w: chose(Change, Email, SMS), p: Policy{Choices: []Channel{Email}}},
+		"SMS by default, not by choice":     {n: far(Change, Email), w: reachable, p: Policy{Choices: []Channel{Email}, Defaults: Choices{Change: {SMS}}}, skip: "sms", others: []Channel{SMS}},
 		"a reminder by SMS, none":           {n: far(Reminder, SMS), w: mute, skip: "recipient"},
 		"a reminder that must be sent":      {n: far(Reminder, SMS), w: mute, p: Policy{Required: []Kind{Reminder}}},
 		"default none":                      {n: far(Released, Email), w: reachable, p: Policy{Defaults: Choices{Released: {}}}, skip: "defaults"},
@@ -70,6 +73,9 @@ func TestDecide(t *testing.T) {
 		"resent, both":                      {n: resent, w: chose(Change, Email, SMS)},
 		"a password link, whatever is said": {n: far(PasswordReset, Email), w: chose(PasswordReset)},
 	} {
+		if c.p.Choices == nil {
+			c.p.Choices = Channels()
+		}
 		v := c.p.Decide(c.n, c.w, noon)
 		if (v.Skip == "") != (c.skip == "") || !strings.Contains(v.Skip, c.skip) || !slices.Equal(v.Also, c.others) || !v.Until.IsZero() {
 			t.Errorf("%s: %+v", name, v)
@@ -178,7 +184,7 @@ func TestDecide_everyoneIsNotifiedAsChosen(t *testing.T) {
 		named := rapid.SliceOfNDistinct(rapid.SampledFrom(Channels()), 1, 2, rapid.ID[Channel]).Draw(t, "named")
 		w := Wishes{Email: "ada@example.org", Phone: rapid.SampledFrom([]string{"", "+4930123"}).Draw(t, "phone"), Choices: Choices{}, Timezone: "Asia/Shanghai"}
 		w.Quiet = QuietHours{rapid.IntRange(0, 1439).Draw(t, "from"), rapid.IntRange(0, 1439).Draw(t, "until")}
-		p := Policy{Defaults: Choices{}}
+		p := Policy{Defaults: Choices{}, Choices: Channels()}
 		chosen, decided := []Channel(nil), false
 		if rapid.Bool().Draw(t, "default") {
 			p.Defaults[kind] = channels.Draw(t, "defaults")
