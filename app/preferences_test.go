@@ -238,6 +238,24 @@ func (d *told) move(id int64, day, hour int) {
 	d.do("PATCH", fmt.Sprintf("/meetings/%d", id), fmt.Sprintf(`{"start":%q,"end":%q}`, start.Format(time.RFC3339), start.Add(time.Hour).Format(time.RFC3339)), 200)
 }
 
+// What waits follows the quiet hours when they change.
+func TestPreferences_quietHoursChange(t *testing.T) {
+	tellingOnBoth(t, func(d *told) {
+		d.choose("{" + night() + "}")
+		id := d.meet(0)
+		d.deliver()
+		until := time.Now().UTC().Add(90 * time.Minute).Truncate(time.Minute)
+		d.choose(fmt.Sprintf(`{"quiet_hours":{"from":%q,"until":%q}}`, until.Add(-3*time.Hour).Format("15:04"), until.Format("15:04")))
+		d.deliver()
+		d.want("waiting until the new end", d.count("notifications WHERE state = 'pending' AND user_id = ? AND due_at = ?", d.bob, until), 1)
+		d.choose(`{"quiet_hours":null}`)
+		d.deliver()
+		if got, want := d.states(id, notify.Invitation), "email bob@example.org sent, email guest@example.org sent"; got != want {
+			d.Errorf("without quiet hours: %s", got)
+		}
+	})
+}
+
 // Bob wants invitations but no changes. A meeting moves before its invitation is sent: he is invited with the change,
 // and not told of the next one.
 func TestPreferences_changeReplacesInvitation(t *testing.T) {

@@ -106,6 +106,9 @@ func (p Policy) off(k Kind, w Wishes) bool {
 	return set && len(cs) == 0
 }
 
+// QuietReason is the LastError of notifications that wait for the end of quiet hours.
+const QuietReason = "waits for the end of the recipient's quiet hours"
+
 // Verdict says what happens to a notification.
 type Verdict struct {
 	Skip  string    // why it is not sent; "": it is sent
