@@ -236,9 +236,10 @@ func (s noticeScreen) applyWishes(ctx context.Context, ns []notify.Notification,
 		case v.Skip != "":
 			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: v.Skip}
 		case !v.Until.IsZero():
-			objections[n.ID] = notify.Objection{State: notify.Pending, Until: v.Until, Reason: "waits for the end of the recipient's quiet hours"}
+			objections[n.ID] = notify.Objection{State: notify.Pending, Until: v.Until, Reason: notify.QuietReason}
 		}
 		for _, c := range v.Also {
+			n.Kind = v.As
 			copies = append(copies, n.On(c, w.Address(c)))
 		}
 	}

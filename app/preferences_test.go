@@ -210,6 +210,100 @@ func TestPreferences_quietHours(t *testing.T) {
 	})
 }
 
+// choose changes the preferences of Bob.
+func (d *told) choose(body string) {
+	d.Helper()
+	if res := send(d.T, d.s, "PATCH", "/api/v1/me/preferences", body, "Authorization", d.bobs); res.status != 200 {
+		d.Fatalf("%s: %s", body, res.body)
+	}
+}
+
+// night is a choice of quiet hours that contain now.
+func night() string {
+	now := time.Now().UTC()
+	return fmt.Sprintf(`"quiet_hours":{"from":%q,"until":%q}`, now.Add(-2*time.Hour).Format("15:04"), now.Add(3*time.Hour).Format("15:04"))
+}
+
+// morning ends the quiet hours, and makes due what waited for their end.
+func (d *told) morning() {
+	d.Helper()
+	d.exec("UPDATE notification_preferences SET quiet_from = NULL, quiet_until = NULL")
+	d.exec("UPDATE notifications SET due_at = ? WHERE state = 'pending' AND due_at > ?", time.Now().UTC(), time.Now().UTC())
+	d.deliver()
+}
+
+func (d *told) move(id int64, day, hour int) {
+	d.Helper()
+	start := d.start.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
+	d.do("PATCH", fmt.Sprintf("/meetings/%d", id), fmt.Sprintf(`{"start":%q,"end":%q}`, start.Format(time.RFC3339), start.Add(time.Hour).Format(time.RFC3339)), 200)
+}
+
+// What waits follows the quiet hours when they change.
+func TestPreferences_quietHoursChange(t *testing.T) {
+	tellingOnBoth(t, func(d *told) {
+		d.choose("{" + night() + "}")
+		id := d.meet(0)
+		d.deliver()
+		until := time.Now().UTC().Add(90 * time.Minute).Truncate(time.Minute)
+		d.choose(fmt.Sprintf(`{"quiet_hours":{"from":%q,"until":%q}}`, until.Add(-3*time.Hour).Format("15:04"), until.Format("15:04")))
+		d.deliver()
+		d.want("waiting until the new end", d.count("notifications WHERE state = 'pending' AND user_id = ? AND due_at = ?", d.bob, until), 1)
+		d.choose(`{"quiet_hours":null}`)
+		d.deliver()
+		if got, want := d.states(id, notify.Invitation), "email bob@example.org sent, email guest@example.org sent"; got != want {
+			d.Errorf("without quiet hours: %s", got)
+		}
+	})
+}
+
+// Bob wants invitations but no changes. A meeting moves before its invitation is sent: he is invited with the change,
+// and not told of the next one.
+func TestPreferences_changeReplacesInvitation(t *testing.T) {
+	tellingOnBoth(t, func(d *told) {
+		const guest = ", email guest@example.org "
+		d.choose(`{"kinds":{"change":[]},` + night() + `}`)
+		id := d.meet(0)
+		d.deliver()
+		d.move(id, 0, 11)
+		d.deliver()
+		if got := d.states(id, notify.Invitation); got != "email bob@example.org superseded"+guest+"sent" {
+			d.Errorf("invitations: %s", got)
+		}
+		if got := d.states(id, notify.Change); got != "email bob@example.org pending"+guest+"sent" {
+			d.Errorf("changes: %s", got)
+		}
+		d.morning()
+		d.move(id, 0, 12)
+		d.deliver()
+		if got := d.states(id, notify.Change); got != "email bob@example.org sent"+guest+"sent, email bob@example.org skipped"+guest+"sent" {
+			d.Errorf("changes: %s", got)
+		}
+		// The same by SMS.
+		d.choose(`{"kinds":{"invitation":["sms"]},` + night() + `}`)
+		id = d.meet(1)
+		d.deliver()
+		d.move(id, 1, 11)
+		d.deliver()
+		d.morning()
+		d.move(id, 1, 12)
+		d.deliver()
+		if got := d.states(id, notify.Invitation); got != "email bob@example.org skipped"+guest+"sent, sms +4930999888 superseded, sms +4930999888 sent" {
+			d.Errorf("invitations: %s", got)
+		}
+		if got := d.states(id, notify.Change); got != "email bob@example.org skipped"+guest+"sent, email bob@example.org skipped"+guest+"sent" {
+			d.Errorf("changes: %s", got)
+		}
+		// A backlog: nothing is sent before the meeting moves.
+		id = d.meet(2)
+		d.move(id, 2, 11)
+		d.deliver()
+		d.deliver()
+		if got := d.states(id, notify.Invitation); !strings.HasSuffix(got, "sms +4930999888 sent") {
+			d.Errorf("invitations after a backlog: %s", got)
+		}
+	})
+}
+
 var unsubscribe = regexp.MustCompile(`^<https://rooms\.example\.org(/choose-mails\?token=[A-Za-z0-9_-]+)>$`)
 
 // A guest switches reminders off with one click in the mail program, which works once for the address of

@@ -134,7 +134,7 @@ func (d *Delivery) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delayj
 }
 
 // Execute sends one row and records the outcome. It then continues with the rows of the same
-// thread that waited for this one. A row that is being sent, by any process, is retried when its
+// thread that waited for this one, or sends first what this one would have overtaken. A row that is being sent, by any process, is retried when its
 // lease expires. A row that waits for older rows of its thread is retried too, in case the process
 // that sends them dies. A crash before the outcome is recorded leads to another attempt with the
 // same Message-ID.
@@ -190,7 +190,7 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	case n.State != Pending && n.State != Sending:
 		return next, delayjob.Drop("already " + string(n.State))
 	case b.Wait > 0:
-		return next, delayjob.Snooze(b.Wait)
+		return b.First, delayjob.Snooze(b.Wait)
 	case n.Expired(d.now()):
 		return d.skip(n, Objection{State: SkippedLate, Reason: "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}

@@ -22,7 +22,9 @@ type Ledger interface {
 	//
 	// A row waits while an older row of its [Notification.Thread] is pending or sending. Rows that
 	// a newer row of their thread covers become superseded first. screen receives the rows that
-	// could be sent now. No attempt begins for a row that it rejects.
+	// could be sent now. No attempt begins for a row that it rejects. If a row with a calendar would overtake
+	// older ones of its thread that wait for the end of quiet hours, these become due instead, with a new
+	// version, and it waits for them.
 	//
 	// Leases use the clock of the database if it has one, otherwise now.
 	Begin(ctx context.Context, requests []BeginRequest, now time.Time, lease time.Duration, screen Screen) ([]BeginResult, error)
@@ -73,6 +75,7 @@ type BeginResult struct {
 	Notification
 	Wait      time.Duration // retry after this time: the row is being sent, or an older row of its thread is not final
 	Objection Objection     // of the Screen; zero: none
+	First     Point         // with Wait: the older row to send first, if its quiet hours were ended for this one
 }
 
 // A Screen returns, by ID, the notifications that must not be sent now.

@@ -108,6 +108,10 @@ type Notification struct {
 	SentAt    time.Time // zero: not sent
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	// Uninvited is set by [Ledger.Begin] for a change that replaces an invitation which was not sent. It is
+	// not stored.
+	Uninvited bool
 }
 
 // Failure is a failed attempt.

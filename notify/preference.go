@@ -30,7 +30,7 @@ func GuestChoosable() []Kind { return []Kind{Invitation, Change, Cancellation, R
 func Channels() []Channel { return []Channel{Email, SMS} }
 
 // Choice returns the kind under which the recipient chooses channels for n. ok is false if n is
-// always sent.
+// always sent. It knows an organizer only by the email address in n.To.
 func (n Notification) Choice() (kind Kind, ok bool) {
 	kind = n.Kind
 	if n.changesCalendars() && n.Facts.Organizer.Email != "" && strings.EqualFold(n.To.Address, n.Facts.Organizer.Email) {
@@ -100,11 +100,21 @@ func (p Policy) chosen(k Kind, w Wishes) (cs []Channel, own, set bool) {
 	return cs, false, set
 }
 
+// off reports whether a person receives no notifications of a kind.
+func (p Policy) off(k Kind, w Wishes) bool {
+	cs, _, set := p.chosen(k, w)
+	return set && len(cs) == 0
+}
+
+// QuietReason is the LastError of notifications that wait for the end of quiet hours.
+const QuietReason = "waits for the end of the recipient's quiet hours"
+
 // Verdict says what happens to a notification.
 type Verdict struct {
 	Skip  string    // why it is not sent; "": it is sent
 	Until time.Time // when it is sent; zero: now
 	Also  []Channel // channels on which the recipient is notified too, or instead
+	As    Kind      // of the notifications on these channels
 }
 
 // Decide returns what happens at now to a notification for a person. The rules, in this order:
@@ -112,18 +122,26 @@ type Verdict struct {
 //   - Kinds that are not [Choosable] are sent.
 //   - A person's choice of no channels skips the notification, unless the kind is required.
 //   - A person's choice of channels replaces the channel of the notification. If the person has an
-//     address on none of them, or they are switched off, the channel stays.
+//     address on none of them, or they are switched off or may no longer be chosen, the channel stays.
 //   - Without a choice, the defaults of the installation apply in the same way.
+//   - A change that replaces an unsent invitation counts as an invitation, unless the person wants only changes.
 //   - What is sent waits for the end of the person's quiet hours, unless it is urgent.
 //
 // A resent notification does not wait, and adds no other channels.
 func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
-	kind, ok := n.Choice()
+	mail := n
+	if n.Channel != Email && w.Email != "" { // organizers are known by their email address
+		mail.To.Address = w.Email
+	}
+	kind, ok := mail.Choice()
 	if !ok {
 		return Verdict{}
 	}
+	v := Verdict{As: n.Kind}
+	if kind == Change && n.Uninvited && !p.off(Invitation, w) {
+		kind, v.As = Invitation, Invitation
+	}
 	first := n.State == Pending && n.Attempts == 0 && n.Version <= 1
-	var v Verdict
 	if chosen, own, set := p.chosen(kind, w); set {
 		who := "the recipient chose"
 		if !own {
@@ -133,7 +151,7 @@ func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
 			return Verdict{Skip: fmt.Sprintf("not sent: %s no notifications of this kind (%s)", who, kind)}
 		}
 		reachable := slices.DeleteFunc(slices.Clone(chosen), func(c Channel) bool {
-			return c != n.Channel && (w.Address(c) == "" || slices.Contains(p.Off, c))
+			return c != n.Channel && (w.Address(c) == "" || slices.Contains(p.Off, c) || own && !slices.Contains(p.Choices, c))
 		})
 		if len(reachable) > 0 {
 			if first {

@@ -32,6 +32,11 @@ func TestDecide(t *testing.T) {
 	noPhone.Phone = ""
 	own := far(Change, Email)
 	own.To.Address = "Grace@example.org"
+	invites := far(Change, Email)
+	invites.Uninvited = true
+	ownBySMS := own.On(SMS, "+4930123")
+	graces := chose(OwnMeeting, SMS)
+	graces.Email, graces.Choices[Change] = "grace@example.org", []Channel{Email}
 	resent := far(Change, Email)
 	resent.Version = 2
 	for name, c := range map[string]struct {
@@ -48,6 +53,9 @@ func TestDecide(t *testing.T) {
 		"both":                              {n: far(Change, Email), w: chose(Change, Email, SMS), others: []Channel{SMS}},
 		"another channel without address":   {n: far(Change, Email), w: noPhone},
 		"another channel that is off":       {n: far(Change, Email), w: chose(Change, SMS), p: Policy{Off: []Channel{SMS}}},
+		"SMS, which may not be chosen now":  {n: far(Change, Email), w: chose(Change, SMS), p: Policy{Choices: []Channel{Email}}},
+		"both, SMS may not be chosen now":   {n: far(Change, Email), w: chose(Change, Email, SMS), p: Policy{Choices: []Channel{Email}}},
+		"SMS by default, not by choice":     {n: far(Change, Email), w: reachable, p: Policy{Choices: []Channel{Email}, Defaults: Choices{Change: {SMS}}}, skip: "sms", others: []Channel{SMS}},
 		"a reminder by SMS, none":           {n: far(Reminder, SMS), w: mute, skip: "recipient"},
 		"a reminder that must be sent":      {n: far(Reminder, SMS), w: mute, p: Policy{Required: []Kind{Reminder}}},
 		"default none":                      {n: far(Released, Email), w: reachable, p: Policy{Defaults: Choices{Released: {}}}, skip: "defaults"},
@@ -56,10 +64,18 @@ func TestDecide(t *testing.T) {
 		"default SMS":                       {n: far(Released, Email), w: reachable, p: Policy{Defaults: Choices{Released: {SMS}}}, skip: "sms", others: []Channel{SMS}},
 		"of one's own meeting":              {n: own, w: chose(Change)},
 		"of one's own meeting, none":        {n: own, w: chose(OwnMeeting), skip: "own_meeting"},
+		"a change that invites":             {n: invites, w: chose(Change)},
+		"a change that invites, by SMS":     {n: invites, w: Wishes{Email: "ada@example.org", Phone: "+4930123", Choices: Choices{Change: {}, Invitation: {SMS}}}, skip: "sms", others: []Channel{SMS}},
+		"a change that invites, no changes": {n: invites, w: Wishes{Email: "ada@example.org", Choices: Choices{Change: {}, Invitation: {}}}, skip: "recipient"},
+		"a change that invites, no invites": {n: invites, w: chose(Invitation)},
+		"of one's own meeting, by SMS":      {n: ownBySMS, w: graces},
 		"resent, another channel":           {n: resent, w: chose(Change, SMS), skip: "sms"},
 		"resent, both":                      {n: resent, w: chose(Change, Email, SMS)},
 		"a password link, whatever is said": {n: far(PasswordReset, Email), w: chose(PasswordReset)},
 	} {
+		if c.p.Choices == nil {
+			c.p.Choices = Channels()
+		}
 		v := c.p.Decide(c.n, c.w, noon)
 		if (v.Skip == "") != (c.skip == "") || !strings.Contains(v.Skip, c.skip) || !slices.Equal(v.Also, c.others) || !v.Until.IsZero() {
 			t.Errorf("%s: %+v", name, v)
@@ -164,11 +180,11 @@ func TestClockChanges(t *testing.T) {
 func TestDecide_everyoneIsNotifiedAsChosen(t *testing.T) {
 	channels := rapid.SliceOfNDistinct(rapid.SampledFrom(Channels()), 0, 2, rapid.ID[Channel])
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(Choosable()).Filter(func(k Kind) bool { return k != OwnMeeting }).Draw(t, "kind")
+		kind := rapid.SampledFrom(Choosable()).Draw(t, "kind")
 		named := rapid.SliceOfNDistinct(rapid.SampledFrom(Channels()), 1, 2, rapid.ID[Channel]).Draw(t, "named")
 		w := Wishes{Email: "ada@example.org", Phone: rapid.SampledFrom([]string{"", "+4930123"}).Draw(t, "phone"), Choices: Choices{}, Timezone: "Asia/Shanghai"}
 		w.Quiet = QuietHours{rapid.IntRange(0, 1439).Draw(t, "from"), rapid.IntRange(0, 1439).Draw(t, "until")}
-		p := Policy{Defaults: Choices{}}
+		p := Policy{Defaults: Choices{}, Choices: Channels()}
 		chosen, decided := []Channel(nil), false
 		if rapid.Bool().Draw(t, "default") {
 			p.Defaults[kind] = channels.Draw(t, "defaults")
@@ -196,6 +212,11 @@ func TestDecide_everyoneIsNotifiedAsChosen(t *testing.T) {
 			}
 		}
 		original := far(kind, Email)
+		if kind == OwnMeeting {
+			original = far(Change, Email)
+			original.Facts.Organizer.Email = "Ada@example.org"
+			w.Choices[Change] = channels.Draw(t, "chosen for other meetings")
+		}
 		for _, c := range named {
 			if w.Address(c) == "" {
 				continue // no such notification is recorded

@@ -57,6 +57,9 @@ type PreferenceStore interface {
 	// next version, unless nothing has changed.
 	UpdatePreferences(ctx context.Context, userID int64, now time.Time, change func(*Preferences) error) (Preferences, error)
 
+	// EndQuiet makes due what waits for the end of a user's quiet hours, and returns it.
+	EndQuiet(ctx context.Context, userID int64, now time.Time) ([]Notification, error)
+
 	// OptOuts returns the kinds that an email address has switched off.
 	OptOuts(ctx context.Context, address string) ([]Kind, error)
 
@@ -94,10 +97,12 @@ func (s *PreferenceService) Of(ctx context.Context, userID int64) (Preferences, 
 func (s *PreferenceService) Update(ctx context.Context, userID int64, based *int64, patch PreferencesPatch) (Preferences, error) {
 	now := s.now()
 	var soon DueDigest
+	var quiet QuietHours
 	p, err := s.store.UpdatePreferences(ctx, userID, now, func(p *Preferences) error {
 		if err := fault.CheckVersion(based, p.Version); err != nil {
 			return err
 		}
+		quiet = p.Quiet
 		if err := s.apply(p, patch); err != nil {
 			return err
 		}
@@ -108,6 +113,14 @@ func (s *PreferenceService) Update(ctx context.Context, userID int64, based *int
 	})
 	if err == nil && !soon.Due.IsZero() {
 		s.scheduler.Schedule(ctx, soon.Message())
+	}
+	if err != nil || p.Quiet == quiet {
+		return p, err
+	}
+	// What waits is decided again. If a crash prevents that, it waits until the quiet hours end that were.
+	waiting, err := s.store.EndQuiet(ctx, userID, now)
+	for _, n := range waiting {
+		s.scheduler.Schedule(ctx, n.Message())
 	}
 	return p, err
 }

@@ -341,6 +341,30 @@ func (s *Preferences) Digested(ctx context.Context, d notify.Subscription, n *no
 	return recorded && err == nil, err
 }
 
+// longestQuiet is more than quiet hours last, even if clocks change.
+const longestQuiet = 26 * time.Hour
+
+// EndQuiet implements [notify.PreferenceStore].
+func (s *Preferences) EndQuiet(ctx context.Context, userID int64, now time.Time) ([]notify.Notification, error) {
+	now = micro(now)
+	var rows []row
+	// The literals let the planner use the index notifications_due.
+	err := s.db.WithContext(ctx).Model(&rows).Clauses(clause.Returning{}).
+		Where("channel IN ('email', 'sms') AND state IN ('pending', 'sending') AND due_at > ? AND due_at <= ?", now, now.Add(longestQuiet)).
+		Where("state = 'pending' AND user_id = ? AND last_error = ?", userID, notify.QuietReason).
+		UpdateColumns(map[string]any{"due_at": now, "last_error": "", "updated_at": now}).Error
+	if err != nil {
+		return nil, fmt.Errorf("end quiet hours of user %d: %w", userID, err)
+	}
+	waiting := make([]notify.Notification, len(rows))
+	for i, r := range rows {
+		if waiting[i], err = r.notification(); err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
 // Copy records notifications on other channels, see [notify.Notification.On]. It sets the ID of each
 // that was not recorded before.
 func (l *Ledger) Copy(ctx context.Context, ns []notify.Notification) error {

@@ -37,6 +37,9 @@ type attemptState struct {
 	Row      row   `gorm:"embedded"`
 	Busy     int64 // remaining microseconds of its lease
 	InThread bool  // other rows of its thread matter
+
+	Overtakes bool // calendars of its thread are due later, although they are older
+	Uninvited bool // see [notify.Notification]
 }
 
 func (l *Ledger) attemptStates(ctx context.Context, ids []int64, now time.Time) (map[int64]attemptState, error) {
@@ -93,7 +96,8 @@ func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, 
 		return nil, err
 	}
 	var ready, revive []int64
-	var threads []string
+	var threads, overtaken []string
+	var overtaking []int64
 	var candidates []notify.Notification
 	for _, a := range requests {
 		r, ok := rows[a.ID]
@@ -104,10 +108,14 @@ func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, 
 		if err != nil {
 			return nil, err
 		}
+		n.Uninvited = r.Uninvited
 		candidates = append(candidates, n)
 		ready = append(ready, a.ID)
 		if r.InThread {
 			threads = append(threads, n.Thread())
+		}
+		if r.Overtakes {
+			overtaken, overtaking = append(overtaken, n.Thread()), append(overtaking, a.ID)
 		}
 		if n.State == notify.Failed {
 			revive = append(revive, a.ID)
@@ -118,12 +126,17 @@ func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, 
 		if objections, err = screen(ctx, candidates); err != nil {
 			return nil, fmt.Errorf("screen notifications: %w", err)
 		}
-		ready = slices.DeleteFunc(ready, func(id int64) bool { return objections[id].State != "" })
+		rejected := func(id int64) bool { return objections[id].State != "" }
+		ready, overtaking = slices.DeleteFunc(ready, rejected), slices.DeleteFunc(overtaking, rejected)
 	}
 	if len(threads) > 0 {
 		if err := l.supersede(ctx, threads, now); err != nil {
 			return nil, err
 		}
+	}
+	released, err := l.release(ctx, overtaking, overtaken, now)
+	if err != nil {
+		return nil, err
 	}
 	started, err := l.start(ctx, ready, revive, now, lease)
 	if err != nil {
@@ -134,10 +147,10 @@ func (l *Ledger) beginPart(ctx context.Context, requests []notify.BeginRequest, 
 			return nil, err
 		}
 	}
-	return results(requests, rows, started, objections, now)
+	return results(requests, rows, started, objections, released, now)
 }
 
-func results(requests []notify.BeginRequest, rows map[int64]attemptState, started map[int64]row, objections map[int64]notify.Objection, now time.Time) ([]notify.BeginResult, error) {
+func results(requests []notify.BeginRequest, rows map[int64]attemptState, started map[int64]row, objections map[int64]notify.Objection, released map[string]notify.Point, now time.Time) ([]notify.BeginResult, error) {
 	begun := make([]notify.BeginResult, len(requests))
 	for i, a := range requests {
 		r, ok := rows[a.ID]
@@ -157,6 +170,10 @@ func results(requests []notify.BeginRequest, rows map[int64]attemptState, starte
 			b.State, b.Version, b.Attempts, b.SendingAt = notify.Sending, s.Version, s.Attempts, s.SendingAt.UTC()
 		case n.Version == a.Version && unfinished && !n.Expired(now):
 			b.Wait = max(time.Duration(r.Busy)*time.Microsecond, threadPause(now.Sub(n.Due)))
+			if first, ok := released[r.Row.Thread]; ok && first.ID < n.ID {
+				b.First = first
+				delete(released, r.Row.Thread) // another request for the thread waits
+			}
 		}
 		begun[i] = b
 	}
@@ -175,6 +192,26 @@ func (l *Ledger) supersede(ctx context.Context, threads []string, now time.Time)
 		return fmt.Errorf("supersede notifications: %w", err)
 	}
 	return nil
+}
+
+// release makes due the rows that wait for the end of quiet hours, although newer calendars of their thread are
+// about to be sent. It returns the oldest by thread.
+func (l *Ledger) release(ctx context.Context, ids []int64, threads []string, now time.Time) (map[string]notify.Point, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []row
+	err := statements.Raw(l.db.WithContext(ctx), "release", now, list(ids), list(threads), notify.QuietReason).Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("release notifications: %w", err)
+	}
+	oldest := make(map[string]notify.Point, len(rows))
+	for _, r := range rows {
+		if o, ok := oldest[r.Thread]; !ok || r.ID < o.ID {
+			oldest[r.Thread] = notify.Point{ID: r.ID, Version: r.Version}
+		}
+	}
+	return oldest, nil
 }
 
 // start begins attempts at rows, except where an older row of the thread is not final.
