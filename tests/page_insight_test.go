@@ -134,10 +134,12 @@ func TestPageAdminInsight(t *testing.T) {
 	eval[bool](b, `(() => { const make = URL.createObjectURL
 		URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return make(blob) }
 		HTMLAnchorElement.prototype.click = () => {}; return true })()`)
-	for button, begins := range map[string]string{"Sums as CSV": "organizer_id,", "Meetings as CSV": "id,title,", "Meetings as iCalendar": "BEGIN:VCALENDAR"} {
+	for _, file := range []struct{ button, begins string }{
+		{"Sums as CSV", "organizer_id,"}, {"Meetings as CSV", "id,title,"}, {"Meetings as iCalendar", "BEGIN:VCALENDAR"},
+	} {
 		eval[bool](b, "(window.saved = '', true)")
-		b.press(button)
-		b.await("window.saved.startsWith(%q) && window.saved.includes('Grace Hopper') && !window.saved.includes('Emmy')", begins)
+		b.press(file.button)
+		b.await("window.saved.startsWith(%q) && window.saved.includes('Grace Hopper') && !window.saved.includes('Emmy')", file.begins)
 	}
 	b.press("Stop showing only Grace Hopper")
 	b.await("document.querySelectorAll('tbody tr').length > 2")

@@ -33,14 +33,15 @@ func TestPeople(t *testing.T) {
 
 		find := func(c *testenv.Client, q string) []string {
 			t.Helper()
-			var page struct{ Items []map[string]string }
+			var page struct{ Items []map[string]any }
 			c.Want(t, http.StatusOK, http.MethodGet, "/people?q="+url.QueryEscape(q), nil, &page)
 			var found []string
 			for _, p := range page.Items {
-				if len(p) != 2 {
-					t.Errorf("%q tells %v, want a name and an address alone", q, p)
+				email, _ := p["email"].(string)
+				if _, named := p["user_id"]; len(p) != 3 || !named || p["name"] == nil {
+					t.Errorf("%q: %v, want a name, an address and an ID alone", q, p)
 				}
-				found = append(found, p["email"])
+				found = append(found, email)
 			}
 			return found
 		}
