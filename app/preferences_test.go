@@ -414,6 +414,10 @@ func TestPreferences_digest(t *testing.T) {
 		d.want("moved", d.count("notification_preferences WHERE digest_version = 52 AND digest_zone = 'America/New_York'"), 1)
 		digest(five.Add(4*time.Hour), 60)
 		d.want("digests", digests(), 1)
+		// Another period is another digest, also on the same date.
+		d.exec("UPDATE notification_preferences SET digest = 'week'")
+		digest(five.Add(5*time.Hour), 70)
+		d.want("digests of both periods", digests(), 2)
 		d.exec("UPDATE notifications SET due_at = ? WHERE kind = 'digest'", time.Now().UTC())
 		d.deliver()
 		found := false

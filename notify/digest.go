@@ -220,8 +220,8 @@ func (j *Digests) compose(ctx context.Context, s Subscription, now time.Time, zo
 	f := Facts{Timezone: s.To.Timezone, Rooms: []string{}, Reason: string(s.Period), Count: len(items), Agenda: items[:min(len(items), maxAgenda)]}
 	f.Start, f.End = from, to
 	return &Notification{
-		// A user who moves to another time zone may be due twice on one date.
-		DedupeKey: fmt.Sprintf("%s:%d:%s", DigestMail, s.UserID, s.Due.In(zone).Format(time.DateOnly)),
+		// A user who moves to another time zone may be due twice on one date. Another period is another digest.
+		DedupeKey: fmt.Sprintf("%s:%d:%s:%s", DigestMail, s.UserID, s.Period, s.Due.In(zone).Format(time.DateOnly)),
 		Kind:      DigestMail, Channel: Email, To: s.To, Facts: f, Due: s.Due, Expires: to, State: Pending, Version: 1,
 	}, nil
 }

@@ -48,6 +48,10 @@ func (n Notification) changesCalendars() bool {
 // the installation. A kind without channels is switched off.
 type Choices map[Kind][]Channel
 
+// NotEmail is the only element of a choice by the link of a mail, if neither the person nor an admin chose channels:
+// no mails of a kind, but what is recorded for other channels. It is no channel.
+const NotEmail Channel = "not_email"
+
 // Wishes are what [Policy.Decide] needs to know of a person.
 type Wishes struct {
 	Choices  Choices
@@ -93,7 +97,8 @@ func (p Policy) Default(k Kind) (cs []Channel, set bool) {
 
 // chosen returns the channels of a kind for one person. set is false if nobody chose any.
 func (p Policy) chosen(k Kind, w Wishes) (cs []Channel, own, set bool) {
-	if cs, ok := w.Choices[k]; ok && (len(cs) > 0 || !p.Requires(k)) {
+	cs, ok := w.Choices[k]
+	if none := len(cs) == 0 || slices.Contains(cs, NotEmail); ok && !(none && p.Requires(k)) {
 		return cs, true, true
 	}
 	cs, set = p.Default(k)
@@ -103,7 +108,7 @@ func (p Policy) chosen(k Kind, w Wishes) (cs []Channel, own, set bool) {
 // off reports whether a person receives no notifications of a kind.
 func (p Policy) off(k Kind, w Wishes) bool {
 	cs, _, set := p.chosen(k, w)
-	return set && len(cs) == 0
+	return set && (len(cs) == 0 || slices.Contains(cs, NotEmail))
 }
 
 // QuietReason is the LastError of notifications that wait for the end of quiet hours.
@@ -142,7 +147,14 @@ func (p Policy) Decide(n Notification, w Wishes, now time.Time) Verdict {
 		kind, v.As = Invitation, Invitation
 	}
 	first := n.State == Pending && n.Attempts == 0 && n.Version <= 1
-	if chosen, own, set := p.chosen(kind, w); set {
+	chosen, own, set := p.chosen(kind, w)
+	if slices.Contains(chosen, NotEmail) {
+		if n.Channel == Email {
+			return Verdict{Skip: fmt.Sprintf("not sent: the recipient chose no mails of this kind (%s)", kind)}
+		}
+		set = false
+	}
+	if set {
 		who := "the recipient chose"
 		if !own {
 			who = "notifications.defaults has"

@@ -261,14 +261,20 @@ func (s *PreferenceService) Subscribe(ctx context.Context, r Reader, kinds []Kin
 		if !slices.Contains(Choosable(), r.Kind) || policy.Requires(r.Kind) {
 			return nil
 		}
-		chosen, _, set := policy.chosen(r.Kind, Wishes{Choices: p.Choices})
-		chosen = slices.DeleteFunc(append([]Channel{}, chosen...), func(c Channel) bool { return c == Email })
-		switch {
-		case !on:
-		case !set:
-			return nil
-		default:
+		chosen, own, set := policy.chosen(r.Kind, Wishes{Choices: p.Choices})
+		chosen = slices.DeleteFunc(append([]Channel{}, chosen...), func(c Channel) bool { return c == Email || on && c == NotEmail })
+		if on {
+			if slices.Contains(p.Choices[r.Kind], Email) {
+				return nil
+			}
+			usual, decided := policy.Default(r.Kind)
+			if sends := !decided || slices.Contains(usual, Email); sends && (!own || len(chosen) == 0) {
+				delete(p.Choices, r.Kind)
+				return nil
+			}
 			chosen = append([]Channel{Email}, chosen...)
+		} else if !set { // other channels may be those that a meeting names
+			chosen = []Channel{NotEmail}
 		}
 		if p.Choices == nil {
 			p.Choices = Choices{}

@@ -68,3 +68,19 @@ func TestQuietHours_keepTheOrder(t *testing.T) {
 		}
 	})
 }
+
+// A process that found a row in quiet hours does not stop another that sends it after their end.
+func TestRecord_waitLeavesAttempts(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		l, now := gormstore.New(db.Gorm), time.Now()
+		id := one(t, db, about(1, 1, notify.Invitation, "ada@example.org"))
+		begin(t, l, notify.BeginRequest{ID: id, Version: 1}, now, time.Minute)
+		wait := notify.Outcome{ID: id, Version: 1, State: notify.Pending, At: now, Error: notify.QuietReason, Due: now.Add(time.Millisecond)}
+		if _, err := l.Record(t.Context(), []notify.Outcome{wait}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := l.Get(t.Context(), id); err != nil || n.State != notify.Sending {
+			t.Errorf("%s, %v", n.State, err)
+		}
+	})
+}

@@ -104,7 +104,7 @@ func (h *preferences) output(p notify.Preferences) *preferencesOutput {
 	for _, k := range notify.Choosable() {
 		one := KindPreference{Kind: string(k), Required: policy.Requires(k)}
 		if cs, ok := p.Choices[k]; ok {
-			one.Channels = texts(cs)
+			one.Channels = texts(slices.DeleteFunc(slices.Clone(cs), func(c notify.Channel) bool { return c == notify.NotEmail }))
 		}
 		if cs, ok := policy.Default(k); ok {
 			one.Default = texts(cs)

@@ -15,6 +15,7 @@ SET state = x.state, attempts = notifications.attempts - x.uncharged, last_error
 FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS x (id bigint, version bigint, state text, uncharged int, message_id text, error text,
     at timestamptz, at_text text, begun timestamptz, due timestamptz)
 WHERE notifications.id = x.id AND notifications.version = x.version AND notifications.state <> 'sent'
+    AND (x.due IS NULL OR notifications.state = 'pending')
     AND (x.state = 'sent'
         OR notifications.state IN ('pending', 'sending') AND (x.begun IS NULL OR notifications.sending_at = x.begun)
         OR notifications.state = 'failed' AND x.state IN ('skipped', 'superseded'))

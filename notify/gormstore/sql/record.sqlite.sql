@@ -17,6 +17,7 @@ FROM (SELECT value->>'id' AS id, value->>'version' AS version, value->>'state' A
         value->>'begun' AS begun, value->>'due' AS due
     FROM json_each($1)) AS x
 WHERE notifications.id = x.id AND notifications.version = x.version AND notifications.state <> 'sent'
+    AND (x.due IS NULL OR notifications.state = 'pending')
     AND (x.state = 'sent'
         OR notifications.state IN ('pending', 'sending') AND (x.begun IS NULL OR notifications.sending_at = x.begun)
         OR notifications.state = 'failed' AND x.state IN ('skipped', 'superseded'))

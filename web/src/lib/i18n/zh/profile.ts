@@ -54,7 +54,7 @@ const zh: typeof en = {
       approval_request: '我可以审批的申请',
       approval_reminder: '待审批申请的提醒',
       escalation: '升级的申请',
-      waitlist_offer: '候补名单的机会',
+      waitlist_offer: '候补名额通知',
       waitlist_booked: '候补名单的预订',
       waitlist_expired: '已到期的候补',
     },
