@@ -23,6 +23,7 @@ func TestSearch_eitherCase(t *testing.T) {
 	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
 	lists := map[string]string{
 		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/users": "", "/groups": "", "/notifications": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
+		"/reports/meetings": span + "&group=title", "/reports/meetings/list": span + "&format=csv",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		a, s := startApplication(t, func(c *config.Config) {
