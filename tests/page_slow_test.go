@@ -123,6 +123,8 @@ func TestPageSlow(t *testing.T) {
 	press(3, "Approve")
 	b.await("!%s && %[2]s.contains(document.activeElement)", article(3), article(4))
 
+	press(2, "Keep it") // with a comment, the page asks before it is left
+
 	// Who is about to decide is told that there is nothing to decide any more.
 	b.open(at("/meetings/%d", cancelled.ID))
 	b.says("Approvers: ")
