@@ -43,7 +43,7 @@ func passkeyService(t *testing.T, db *database.DB, c account.Config) *fixture {
 	return f
 }
 
-// Users are told of each new way to sign in to their account, and of nothing else.
+// Users are notified of each new way to sign in to their account, and of nothing else.
 func TestAddedMail(t *testing.T) {
 	withPasskeys(t, func(t *testing.T, f *fixture) {
 		f.mustCreate(t, email, account.Member)

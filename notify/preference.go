@@ -74,7 +74,7 @@ type Policy struct {
 	Defaults Choices   // for people who did not choose; a kind that is missing is sent on the channel on which it was recorded
 	Required []Kind    // that nobody can switch off
 	Choices  []Channel // that people may choose
-	Off      []Channel // that are switched off for everyone
+	Off      []Channel // channels that the installation does not offer
 }
 
 // Requires reports whether a kind cannot be switched off.

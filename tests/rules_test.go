@@ -413,7 +413,7 @@ func TestQuotas_byGroup(t *testing.T) {
 		if !free(alice, 3) || skips(alice, 4) != 0 {
 			t.Error("staff is limited")
 		}
-		mine := bob.Book(t, book(3)) // one for everybody else
+		mine := bob.Book(t, book(3)) // the general quota: once per week
 		refused(bob, 4, "once per week")
 		join(http.MethodPut, students, bob)
 		bob.Book(t, book(4))

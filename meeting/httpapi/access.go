@@ -6,7 +6,7 @@ import "punctual/meeting"
 // may see and book it.
 type Access struct {
 	See             []int64 `json:"see,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may see the room. Groups of the other lists may see it, too. Empty if everyone may"`
-	Details         []int64 `json:"details,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room"`
+	Details         []int64 `json:"details,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that see the details of meetings; other users see Busy. Empty if everyone who sees the room does"`
 	Book            []int64 `json:"book,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may book; empty if everyone may"`
 	WithoutApproval []int64 `json:"book_without_approval,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups whose bookings need no approval"`
 	Override        []int64 `json:"override,omitempty" nullable:"false" maximum:"9007199254740991" doc:"IDs of groups that may override policies, as admins can"`

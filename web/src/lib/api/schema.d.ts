@@ -3236,7 +3236,7 @@ export interface components {
             book?: number[];
             /** @description IDs of groups whose bookings need no approval */
             book_without_approval?: number[];
-            /** @description IDs of groups that may see what meetings are about; for others they are Busy. Empty for everyone who sees the room */
+            /** @description IDs of groups that see the details of meetings; other users see Busy. Empty if everyone who sees the room does */
             details?: number[];
             /** @description IDs of groups that may override policies, as admins can */
             override?: number[];
