@@ -98,8 +98,7 @@ func TestPageSlow(t *testing.T) {
 	}
 	press := func(n int, name string) {
 		t.Helper()
-		b.await("[...%s.querySelectorAll('button')].some((e) => e.innerText.trim() === %q && (e.focus(), true))", article(n), name)
-		b.key("\r")
+		b.strikes("[...%s.querySelectorAll('button')].find((e) => e.innerText.trim() === %q)", "\r", article(n), name)
 	}
 	b.hold()
 	press(1, "Approve")

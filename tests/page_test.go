@@ -187,6 +187,14 @@ func (b *tab) listen(ev any) {
 		if e := ev.ExceptionDetails.Exception; e != nil {
 			complaint += " " + e.Description
 		}
+	case *page.EventJavascriptDialogOpening: // until it is answered, the tab does nothing
+		complaint = "the page asks before it is left: the story leaves something unsaved"
+		go func() {
+			_ = chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+				_, err := cdp.Call(ctx, target, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+				return err
+			}))
+		}()
 	case *network.EventRequestWillBeSent:
 		if url := ev.Request.URL; !strings.HasPrefix(url, b.base) && !strings.HasPrefix(url, "data:") && (b.elsewhere == "" || !strings.HasPrefix(url, b.elsewhere)) {
 			complaint = "request to " + url
