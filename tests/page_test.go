@@ -140,7 +140,7 @@ func browse(t *testing.T, server *testenv.ServerInstance) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 30*time.Minute)
 	t.Cleanup(cancel)
 
 	b := &tab{t: t, ctx: ctx, base: server.URL}
