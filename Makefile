@@ -85,7 +85,7 @@ $(MODULES): web/package-lock.json web/package.json
 
 # Checking compiles nearly everything, and no test that watches a clock runs beside a compiler. Then two
 # stages at a time: most of the program's tests wait, for a mail or for a meeting's start. GOGC: compilers
-# and tests collect garbage less often.
+# and tests collect garbage less often. The timeouts end what hangs; they are several times what a slow machine needs.
 test: export GOGC ?= 400
 test:
 	@$(MAKE) --no-print-directory -j2 installed lint-go
@@ -97,21 +97,21 @@ installed:
 
 test-program:
 	@echo 'testing the program'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 18m ./tests
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 40m ./tests
 
 # The package whose tests take longest is first: the others are tested meanwhile.
 test-packages:
 	@echo 'testing the packages'
-	@$(GO) test -vet=off -timeout 10m punctual/meeting/gormstore $$($(GO) list ./... | grep -vxF -e punctual/tests -e punctual/meeting/gormstore -e "$$($(GO) list $(RACE))")
+	@$(GO) test -vet=off -timeout 20m punctual/meeting/gormstore $$($(GO) list ./... | grep -vxF -e punctual/tests -e punctual/meeting/gormstore -e "$$($(GO) list $(RACE))")
 
 test-page: $(PAGE)
 	@echo 'testing the page in a browser'
-	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 18m ./tests
+	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 40m ./tests
 
 race: $(PAGE)
 	@echo 'testing for data races'
-	@$(GO) test -vet=off -race -timeout 10m $(RACE)
-	@$(GO) test -vet=off -race -timeout 10m -run '$(RACE_ACCOUNT)' ./account
+	@$(GO) test -vet=off -race -timeout 20m $(RACE)
+	@$(GO) test -vet=off -race -timeout 20m -run '$(RACE_ACCOUNT)' ./account
 
 lint: export GOGC ?= 400
 lint: lint-go lint-page

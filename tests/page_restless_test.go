@@ -77,4 +77,8 @@ func TestPageHand(t *testing.T) {
 	if eval[bool](b, "hand.told('Saved')") {
 		t.Error("a toast was waited for twice")
 	}
+	eval[bool](b, `(document.querySelector('main').append(document.querySelector('.toasts')), true)`) // as into a dialog that opens
+	if eval[bool](b, "hand.told('Saved')") {
+		t.Error("a toast that moved was taken for a new one")
+	}
 }

@@ -23,6 +23,8 @@ import (
 // largestPicture is what a reader of the documentation is asked to load.
 const largestPicture = 150 << 10
 
+func init() { unblurred = "" }
+
 // TestPictures draws the pictures of the documentation from the demonstration: make pictures.
 func TestPictures(t *testing.T) {
 	server := demonstration(t)

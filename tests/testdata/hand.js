@@ -57,10 +57,15 @@ globalThis.hand = (() => {
   const keyboard = ['keydown', 'keypress', 'beforeinput']
 
   const toasts = [] // that nobody waited for yet
+  const seen = new WeakSet() // a toast that moves into a dialog, or out of it, is not a new one
+  const noticed = (toast) => {
+    if (!seen.has(toast)) toasts.push(toast)
+    seen.add(toast)
+  }
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes)
-      for (const n of addedNodes) if (n.matches?.('.toast')) toasts.push(n)
-      else toasts.push(...(n.querySelectorAll?.('.toast') ?? []))
+      for (const n of addedNodes) if (n.matches?.('.toast')) noticed(n)
+      else n.querySelectorAll?.('.toast').forEach(noticed)
   }).observe(document, { childList: true, subtree: true })
 
   let asked = 0 // and not answered yet

@@ -26,7 +26,7 @@ import (
 
 // startTimeout is how long a server may take to answer; far more than it needs, since the
 // machine may be busy with other tests.
-const startTimeout = 60 * time.Second
+const startTimeout = 3 * time.Minute
 
 // baseDir holds what this test binary's servers write. It is in memory when there is room.
 var baseDir = sync.OnceValues(func() (string, error) { return guardedDir(memoryDir()) })
@@ -159,12 +159,12 @@ func (p *process) Freeze() { p.cmd.Process.Signal(syscall.SIGSTOP) }
 // Thaw lets a frozen process go on.
 func (p *process) Thaw() { p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// stop sends sig and waits; after 20 s it kills.
+// stop sends sig and waits; after a minute it kills.
 func (p *process) stop(sig os.Signal) {
 	p.cmd.Process.Signal(sig)
 	select {
 	case <-p.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		p.cmd.Process.Kill()
 		<-p.done
 	}
