@@ -1,15 +1,11 @@
 package doctor
 
-import (
-	"net"
-
-	"punctual/app/config"
-)
+import "punctual/app/config"
 
 // settings warns of settings that are valid but seldom meant for daily use.
 func settings(c *config.Config) []Finding {
 	var found []Finding
-	if open := !local(c.HTTP.Addr); open && !c.HTTP.Secure() {
+	if open := !c.HTTP.Local(); open && !c.HTTP.Secure() {
 		found = append(found, warning("Set http.base_url to the https: address of the proxy, or configure http.tls.",
 			"http.addr %s accepts connections from other machines, and http.base_url is not https: passwords are sent unencrypted", c.HTTP.Addr)...)
 	} else if open && !c.HTTP.TLS.Enabled() && len(c.HTTP.TrustedProxies) == 0 {
@@ -28,11 +24,4 @@ func settings(c *config.Config) []Finding {
 		return ok("suitable for daily use")
 	}
 	return found
-}
-
-// local reports whether only programs on this machine can connect to an address.
-func local(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
