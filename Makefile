@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures alerts sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -38,8 +38,13 @@ help:
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
 	@echo 'make licenses  check the licenses of all dependencies, and write them to bin/licenses.txt'
 	@echo 'make reproducible  build the program twice from nothing and compare the bytes'
+	@echo 'make alerts  check and test the alerts for Prometheus'
 	@echo 'make fmt     format the Go source'
 	@echo 'make clean   remove what was built (not data/)'
+
+alerts:
+	@.ci/install alerts
+	@cd deploy/prometheus && promtool check rules punctual.rules.yml && promtool test rules punctual.test.yml
 
 # The tool is not one of our modules: it is built when it is used.
 sbom: page

@@ -74,6 +74,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		defer redirects.Close()
 	}
+	var profiles net.Listener
+	if addr := settings.HTTP.PprofAddr; addr != "" {
+		if profiles, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
+			return fmt.Errorf("listen on http.pprof_addr: %w", err)
+		}
+		defer profiles.Close()
+	}
 	a, err := New(ctx, settings, o.Role, log, level)
 	if err != nil {
 		return err
@@ -112,15 +119,18 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	a.banner(o.Stdout, listener.Addr(), setUp)
 	reload := &config.Reloader{File: o.ConfigFile, Environ: o.Environ, Seen: seen, Started: settings, Current: settings, Apply: a.apply, State: a.source, Log: log}
-	return a.run(ctx, listener, redirects, handler, reload)
+	return a.run(ctx, listener, redirects, profiles, handler, reload)
 }
 
 // run does the work of the role until ctx ends or a part fails. Then it stops every part: no part
 // accepts new connections or claims, and running work finishes.
-// redirects may be nil.
-func (a *Application) run(ctx context.Context, l, redirects net.Listener, h http.Handler, reload *config.Reloader) error {
+// redirects and profiles may be nil.
+func (a *Application) run(ctx context.Context, l, redirects, profiles net.Listener, h http.Handler, reload *config.Reloader) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, h) })
+	if profiles != nil {
+		g.Go(func() error { return serveProfiles(ctx, profiles) })
+	}
 	if redirects != nil {
 		answer := redirectTo(a.config.HTTP.BaseURL)
 		if a.certificates != nil {

@@ -24,7 +24,7 @@ type rule struct {
 // ours "*" is everything and ".." the parent; others name modules or parts of their path.
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
-	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/importing/librebooking", "meeting/importing/moving", "meeting/importing/mrbs", "meeting/importing/sqldump", "meeting/itip", "meeting/mailroom", "meeting/places", "meeting/series", "meeting/zones", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
+	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/doctor", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/importing/librebooking", "meeting/importing/moving", "meeting/importing/mrbs", "meeting/importing/sqldump", "meeting/itip", "meeting/mailroom", "meeting/places", "meeting/series", "meeting/zones", "migrations"}, []string{"spf13/cobra", "golang.org/x/term"}},
 	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "golang.org/x/net/publicsuffix", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/database/receipt", "app/problem", "delayjob/failpoint"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
@@ -34,6 +34,7 @@ var rules = []rule{
 	{"app/database/fold", nil, []string{"golang.org/x/text"}},
 	{"app/database", []string{"app/database/fold", "app/database/receipt", "app/database/transaction", "migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"app/syslog", nil, nil},
+	{"app/doctor", []string{"app/config", "app/database", "delayjob/redisqueue", "migrations", "notify/email"}, []string{"redis/go-redis", "wneessen/go-mail"}},
 	{"app/audit", []string{"account", "app/database/receipt", "app/database/sqlfile", "meeting"}, []string{"gorm.io/"}},
 	{"app/leaving", []string{"account", "account/fault", "account/gormstore", "account/rest", "app/audit", "delayjob", "meeting", "meeting/booking", "meeting/series", "meeting/waitlist", "notify"}, []string{"danielgtaylor/huma", "gorm.io/"}},
 	{"app", []string{"*"}, []string{"*"}},

@@ -2,15 +2,14 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"punctual/app/config"
+	"punctual/app/doctor"
 )
 
 // healthTimeout is how long the server may take to answer.
@@ -25,38 +24,17 @@ func (c *cli) healthCommand() *cobra.Command {
 	}
 }
 
-// askHealth returns nil if a server with these settings answers on this machine. It does not check the
-// certificate, whose name is not that of the local address.
+// askHealth returns nil if a server with these settings answers on this machine.
 func askHealth(ctx context.Context, c config.HTTP) error {
-	host, port, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		return err
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	scheme := "http"
-	if c.TLS.Enabled() {
-		scheme = "https"
-	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/healthz", nil)
-	if err != nil {
-		return err
-	}
-	secure := &tls.Config{InsecureSkipVerify: true}
-	if domains := c.TLS.ACME.Domains; len(domains) > 0 {
-		secure.ServerName = domains[0] // other names have no certificate
-	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	answer, err := doctor.Ask(ctx, c, "/healthz")
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", request.URL, answer.Status)
+		return fmt.Errorf("%s answers %s", answer.Request.URL, answer.Status)
 	}
 	return nil
 }

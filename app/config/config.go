@@ -45,6 +45,7 @@ type HTTP struct {
 	BaseURL        string   `yaml:"base_url" restart:"true"`
 	TrustedProxies []string `yaml:"trusted_proxies" restart:"true"`
 	MetricsToken   string   `yaml:"metrics_token" restart:"true" secret:"true"`
+	PprofAddr      string   `yaml:"pprof_addr" restart:"true"` // on this machine only; empty: off
 	TLS            TLS      `yaml:"tls" restart:"true"`
 }
 
@@ -70,6 +71,9 @@ func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || len(
 
 // Secure reports whether browsers use HTTPS.
 func (c HTTP) Secure() bool { return strings.HasPrefix(c.BaseURL, "https://") }
+
+// Local reports whether only programs on this machine can connect.
+func (c HTTP) Local() bool { return isLocal(c.Addr) }
 
 // Database names the database.
 type Database struct {

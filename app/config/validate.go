@@ -111,6 +111,7 @@ func (c *Config) validate() []brokenRule {
 func (c *HTTP) validate(r *rules) {
 	_, port, err := net.SplitHostPort(c.Addr)
 	r.check(err == nil && isPort(port, 0), "http.addr", "is %q; it must be host:port or :port", c.Addr)
+	r.check(c.PprofAddr == "" || isLocal(c.PprofAddr), "http.pprof_addr", "is %q; it must be an address of this machine such as 127.0.0.1:6060, because profiles show what the program does", c.PprofAddr)
 	u, err := url.Parse(c.BaseURL)
 	r.check(err == nil && isHTTP(u) && u.RawQuery == "" && u.Fragment == "" && u.User == nil && strings.Trim(u.Path, "/") == "", "http.base_url",
 		"is %q; it must be the address people use, without a path, such as https://rooms.example.org", c.BaseURL)
@@ -365,4 +366,10 @@ func checkQueueURL(s string) error {
 		return err
 	}
 	return client.Close()
+}
+
+// isLocal reports whether addr is host:port and only programs on this machine can connect to it.
+func isLocal(addr string) bool {
+	host, port, err := net.SplitHostPort(addr)
+	return err == nil && isPort(port, 0) && isLoopback(host)
 }

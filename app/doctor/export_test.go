@@ -1,0 +1,8 @@
+package doctor
+
+var (
+	ExamineRedis       = examineRedis
+	ExamineCertificate = examineCertificate
+	JudgeClock         = judgeClock
+	JudgeSpace         = judgeSpace
+)

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"punctual/app/config"
+	"punctual/delayjob/redisqueue"
+)
+
+const oldestRedis = 6
+
+func examineQueue(ctx context.Context, c *config.Config) []Finding {
+	if c.Queue.URL == "memory:" {
+		return ok("in memory")
+	}
+	logging.Disable() // the client would log each failed connection; the finding says it once
+	client, err := redisqueue.Dial(c.Queue.URL)
+	if err != nil {
+		return fault("Correct queue.url.", "%v", err)
+	}
+	defer client.Close()
+	text, err := client.Info(ctx, "server", "memory", "replication").Result()
+	if err != nil {
+		return fault("Check queue.url, and that Redis runs and accepts this user. Until then punctual works from memory.", "Redis does not answer: %v", err)
+	}
+	return examineRedis(parseInfo(text))
+}
+
+// examineRedis judges the answer of INFO.
+func examineRedis(info map[string]string) []Finding {
+	version := info["redis_version"]
+	used, limit := number(info["used_memory"]), number(info["maxmemory"])
+	found := ok("Redis %s, %s in use", version, bytes(used))
+	if major, _, _ := strings.Cut(version, "."); number(major) < oldestRedis {
+		found = append(found, fault("Upgrade to Redis "+strconv.Itoa(oldestRedis)+" or later, or Valkey.", "Redis %s is too old", version)...)
+	}
+	if info["role"] == "slave" {
+		found = append(found, fault("Set queue.url to the master, or to Sentinel.", "this server is a replica, so nothing can be queued")...)
+	}
+	if policy := info["maxmemory_policy"]; limit > 0 && policy != "noeviction" {
+		found = append(found, fault("Set maxmemory-policy to noeviction.", "Redis deletes queued jobs when its memory is full: maxmemory-policy is %s", policy)...)
+	}
+	if limit > 0 && used > limit/10*9 {
+		found = append(found, warning("Raise maxmemory.", "%s of %s are in use", bytes(used), bytes(limit))...)
+	}
+	return found
+}
+
+func parseInfo(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			info[key] = value
+		}
+	}
+	return info
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
