@@ -20,6 +20,19 @@ type Middleware func(next Handler) Handler
 
 type messageKey struct{}
 
+// A messageContext carries a message. It is part of the delivery, so that it costs no allocation.
+type messageContext struct {
+	context.Context
+	message *Message
+}
+
+func (c *messageContext) Value(key any) any {
+	if key == (messageKey{}) {
+		return c.message
+	}
+	return c.Context.Value(key)
+}
+
 // MessageFrom returns the message that ctx belongs to: in Execute, in the function of a [Task] or a
 // [Recurring], and in their middleware. In a batch there is none, and ok is false.
 func MessageFrom(ctx context.Context) (m Message, ok bool) {

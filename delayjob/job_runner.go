@@ -39,6 +39,7 @@ type delivery struct {
 	Message
 	runner *jobRunner
 	freed  atomic.Bool // occupies no room
+	ctx    messageContext
 
 	// Guarded by leases.mu.
 	renew   time.Time // when to extend the lease
@@ -308,7 +309,8 @@ func (jr *jobRunner) runOne(handlers context.Context, d *delivery) {
 		release([]*delivery{d})
 		return
 	}
-	ctx = context.WithValue(ctx, messageKey{}, &d.Message)
+	d.ctx = messageContext{ctx, &d.Message}
+	ctx = &d.ctx
 	begin := time.Now()
 	jr.started(d)
 	var errs []error
