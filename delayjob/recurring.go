@@ -93,7 +93,7 @@ func (r *Recurring) Options() Options {
 	return o
 }
 
-// ID returns the ID of the message of the next run. [Inspector.Get] tells when it is due.
+// ID returns the ID of the message of the next run. [Inspector.Get] returns when it is due.
 func (r *Recurring) ID() string { return MessageID(r.name, r.key) }
 
 // Next returns the first planned time after t; zero: none.
