@@ -144,14 +144,14 @@ func ExampleNewRecurring() {
 	// Output: 2026-03-30 08:00:00 +0200 CEST
 }
 
-// Log each execution that fails, with its message.
+// Log each execution that does not succeed, with its message.
 func ExampleMiddleware() {
 	logged := func(next delayjob.Handler) delayjob.Handler {
 		return func(ctx context.Context, ms []delayjob.Message) []error {
 			errs := next(ctx, ms)
 			for i, err := range errs {
-				if err != nil {
-					fmt.Println(ms[i].ID(), "attempt", ms[i].Attempt, "failed:", err)
+				if r := delayjob.ResultOf(err); r != delayjob.ResultOK {
+					fmt.Println(ms[i].ID(), "attempt", ms[i].Attempt, r, err)
 				}
 			}
 			return errs
@@ -173,7 +173,7 @@ func ExampleMiddleware() {
 	})
 	fmt.Println(err)
 	// Output:
-	// mail:1 attempt 1 failed: no such address
+	// mail:1 attempt 1 drop no such address
 	// <nil>
 }
 

@@ -18,6 +18,25 @@ type Handler func(ctx context.Context, ms []Message) (errs []error)
 // claims, lost leases and returned messages.
 type Middleware func(next Handler) Handler
 
+// ResultOf returns what err, a result of one message, asks for. The engine may then decide otherwise:
+// a retry without an attempt left is [ResultDead].
+func ResultOf(err error) Result {
+	switch outcomeOf(err).kind {
+	case 0:
+		return ResultOK
+	case drop:
+		return ResultDrop
+	case snooze:
+		return ResultSnooze
+	case dead:
+		return ResultDead
+	case unavailable:
+		return ResultUnavailable
+	default:
+		return ResultRetry
+	}
+}
+
 type messageKey struct{}
 
 // A messageContext carries a message. It is part of the delivery, so that it costs no allocation.
