@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,6 +157,23 @@ func TestRecurring_clocks(t *testing.T) {
 			p.expect(t, 10, 20, 80)
 		})
 	})
+	t.Run("set back during a run", func(t *testing.T) {
+		bubble(t, func(t *testing.T, p *plan) {
+			var offset atomic.Int64
+			q := memqueue.New(memqueue.WithClock(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }))
+			defer q.Close()
+			p.do = func(_ context.Context, n int) error {
+				if n == 0 {
+					offset.Store(int64(-5 * time.Minute)) // before the planned time
+				}
+				return nil
+			}
+			stop := begin(t, q, p.recurring(t, delayjob.RecurringOptions{}))
+			time.Sleep(26 * time.Minute)
+			stop()
+			p.expect(t, 10, 20)
+		})
+	})
 }
 
 func TestRecurring_failures(t *testing.T) {
@@ -216,6 +234,23 @@ func TestRecurring_failures(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestRecurring_aRetryIsNotSkipped(t *testing.T) {
+	bubble(t, func(t *testing.T, p *plan) {
+		q := memqueue.New()
+		defer q.Close()
+		p.do = func(_ context.Context, n int) error {
+			if n == 0 {
+				return delayjob.After(5*time.Minute, errors.New("not yet"))
+			}
+			return nil
+		}
+		stop := begin(t, q, p.recurring(t, delayjob.RecurringOptions{MaxLate: time.Minute}))
+		time.Sleep(21 * time.Minute)
+		stop()
+		p.expect(t, 10, 10, 20)
+	})
 }
 
 // A process that dies in every run must not end the schedule: its lease ends again and again.

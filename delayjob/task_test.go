@@ -154,7 +154,7 @@ func TestTask_scheduleFaults(t *testing.T) {
 }
 
 func TestOptions_perEntity(t *testing.T) {
-	for _, limit := range []int{1, 2} {
+	for _, limit := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			q := memqueue.New()
 			defer q.Close()
@@ -187,6 +187,11 @@ func TestOptions_perEntity(t *testing.T) {
 				}
 			}
 			stop := begin(t, q, task)
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+			if s := left(t, q, "t"); s.Reserved > 2*limit+3 {
+				t.Errorf("%d messages are kept from other processes, want those that run, as many parked, and one for the next handler", s.Reserved)
+			}
 			time.Sleep(time.Minute)
 			stop()
 			if most["busy"] != limit {
@@ -200,8 +205,8 @@ func TestOptions_perEntity(t *testing.T) {
 					t.Errorf("%s ended at %v, although the busy entity must not delay it", e, ended[e])
 				}
 			}
-			if last := ended["busy"][19]; last > time.Duration(20/limit)*time.Second*3/2 {
-				t.Errorf("the last one ended after %v, so handlers were idle", last)
+			if last, want := ended["busy"][19], time.Duration((19+limit)/limit)*time.Second; last > want+100*time.Millisecond {
+				t.Errorf("with a limit of %d, the last one ended after %v, want %v: each begins when another ends", limit, last, want)
 			}
 			if s := left(t, q, "t"); s.Messages() != 0 {
 				t.Errorf("the queue still holds %+v", s)
