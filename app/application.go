@@ -318,7 +318,7 @@ func (a *Application) wireAreas() {
 	a.jobs = meetingjobs.New(meetingjobs.Deps{
 		Service: a.meetings, Approval: a.approval, Waitlist: a.waitlist, Store: a.meetingStore, Scheduler: scheduler, Now: time.Now, Changed: changed, Down: database.Unavailable,
 	})
-	a.jobs = append(a.jobs, a.scheduling.Jobs(database.Unavailable)...)
+	a.jobs = append(a.jobs, a.scheduling.Jobs()...)
 	preferences := ledger.NewPreferences(db, notices).Noting(guarded)
 	policy := func() notify.Policy { return a.latest.Load().Policy() }
 	a.preferences = notify.NewPreferenceService(preferences, scheduler, policy, time.Now)
@@ -330,15 +330,15 @@ func (a *Application) wireAreas() {
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
-		&notify.Digests{Store: preferences, Agenda: a.agenda, Scheduler: scheduler, Down: database.Unavailable, Now: time.Now},
+		&notify.Digests{Store: preferences, Agenda: a.agenda, Scheduler: scheduler, Now: time.Now},
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		}))
 	a.leaving = leaving.NewService(leaving.NewStore(db, notices), a.accounts, a.meetings, a.series, a.waitlist, scheduler, time.Now)
 	a.leaving.Log, a.leaving.Exports = a.log, a.newLimiter("exports:", account.Rate{Count: 5, Per: time.Hour})
 	a.leaving.Files = outbox.At(outboxDir).Delete
-	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(database.Unavailable),
-		&auditForward{db: a.db.Gorm, name: a.config.Audit.Syslog.URL, to: a.syslog, down: database.Unavailable})
+	a.jobs = append(a.jobs, a.leaving.Job(database.Unavailable), a.leaving.EraseJob(),
+		&auditForward{db: a.db.Gorm, name: a.config.Audit.Syslog.URL, to: a.syslog})
 	a.wireMailroom(scheduler)
 }
 
@@ -367,8 +367,7 @@ func (a *Application) wireEngine() {
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by their own consumer
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, OnEmpty: a.reload,
-		Paused:   a.pauses.Paused,
-		Observer: a.metrics, Logger: a.log,
+		Paused: a.pauses.Paused, Middleware: []delayjob.Middleware{databaseOutages}, Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.Longest()),

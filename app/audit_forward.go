@@ -40,7 +40,6 @@ type auditForward struct {
 	db   *gorm.DB
 	name string              // of the destination, under which the place is stored
 	to   *syslog.Destination // nil: nothing is sent
-	down func(error) bool
 }
 
 func (*auditForward) Name() string { return jobAuditForward }
@@ -102,9 +101,6 @@ func (f *auditForward) Execute(ctx context.Context, m delayjob.Message) error {
 	}
 	for more := true; more && err == nil; {
 		more, err = f.step(ctx, r)
-	}
-	if err != nil && f.down(err) {
-		return delayjob.Unavailable(err)
 	}
 	return err
 }

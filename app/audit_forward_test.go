@@ -39,7 +39,7 @@ func TestAuditForward(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &auditForward{db: db.Gorm, name: "test", to: to, down: database.Unavailable}
+		f := &auditForward{db: db.Gorm, name: "test", to: to}
 		add := func(tx *gorm.DB, id string) {
 			t.Helper()
 			if err := audit.Add(tx, audit.Entry{Action: "room.changed", ID: id, Changes: map[string]audit.Change{"name": {To: id}}}); err != nil {

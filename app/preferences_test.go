@@ -389,7 +389,7 @@ func TestPreferences_digest(t *testing.T) {
 			d.exec("UPDATE notification_preferences SET digest_due_at = ?, digest_version = ?", at, version)
 			job := &notify.Digests{
 				Store: ledger.NewPreferences(d.a.db.Gorm, d.a.ledger), Agenda: d.a.agenda, Scheduler: d.a.scheduler,
-				Down: func(error) bool { return false }, Now: func() time.Time { return at },
+				Now: func() time.Time { return at },
 			}
 			m := notify.DueDigest{UserID: d.bob, Version: version}.Message()
 			for range 2 { // the second finds that another one is due

@@ -27,7 +27,8 @@ func (a *Application) newFallback() *delayjob.Fallback {
 		Lock:     fallbackLock(a.db),
 		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Guard: a.obeyFirst, Observer: a.metrics, Logger: a.log},
 		Consumer: delayjob.ConsumerOptions{
-			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, Observer: a.metrics, Logger: a.log,
+			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters,
+			Middleware: []delayjob.Middleware{databaseOutages}, Observer: a.metrics, Logger: a.log,
 		},
 		Before: func(ctx context.Context, q delayjob.Queue) error {
 			clock.look(ctx)

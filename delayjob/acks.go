@@ -27,6 +27,8 @@ type acks struct {
 	done   []*delivery
 	back   []*delivery
 	how    []Return // of back
+	over   []*delivery
+	next   []Message // of over: successors
 	closed bool
 }
 
@@ -59,6 +61,16 @@ func (a *acks) nack(d *delivery, r Return) {
 	poke(a.wake)
 }
 
+// replace makes next take the place of a message that is over, in one step.
+func (a *acks) replace(d *delivery, next Message) {
+	a.mu.Lock()
+	a.over = append(a.over, d)
+	a.next = append(a.next, next)
+	a.mu.Unlock()
+	a.makeRoom()
+	poke(a.wake)
+}
+
 // close makes run return once all results are sent or given up.
 func (a *acks) close() {
 	a.mu.Lock()
@@ -73,10 +85,10 @@ func (a *acks) run() {
 	for range a.wake {
 		for {
 			a.mu.Lock()
-			done, back, how, closed := a.done, a.back, a.how, a.closed
-			a.done, a.back, a.how = nil, nil, nil
+			done, back, how, over, next, closed := a.done, a.back, a.how, a.over, a.next, a.closed
+			a.done, a.back, a.how, a.over, a.next = nil, nil, nil, nil, nil
 			a.mu.Unlock()
-			if len(done)+len(back) == 0 {
+			if len(done)+len(back)+len(over) == 0 {
 				if closed {
 					return
 				}
@@ -94,8 +106,24 @@ func (a *acks) run() {
 				failpoint.Reach("ack.after", done[0].Job)
 			}
 			a.send(back, func(ctx context.Context, at []int) []error { return a.queue.Nack(ctx, pick(how, at)...) })
+			a.send(over, func(ctx context.Context, at []int) []error { return a.add(ctx, pick(next, at)) })
 		}
 	}
+}
+
+// add adds successors. An older version than the stored one is fine: another consumer was faster.
+func (a *acks) add(ctx context.Context, ms []Message) []error {
+	res, err := a.queue.Add(ctx, ms...)
+	if err == nil {
+		return nil
+	}
+	errs := make([]error, len(ms))
+	for i := range errs {
+		if i >= len(res) || res[i] == NotStored {
+			errs[i] = err
+		}
+	}
+	return errs
 }
 
 // send makes one call for ds and repeats it for those that a broken connection left open. Results
@@ -155,7 +183,7 @@ func (a *acks) makeRoom() {
 	a.mu.Lock()
 	var waiting []*delivery
 	if a.stuck {
-		waiting = slices.Concat(a.done, a.back)
+		waiting = slices.Concat(a.done, a.back, a.over)
 	}
 	a.mu.Unlock()
 	release(waiting)

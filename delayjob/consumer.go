@@ -24,6 +24,8 @@ type ConsumerOptions struct {
 	// OnEmpty is called when a shard is not completely loaded or a subscription was restored. Use
 	// Loader.Trigger.
 	OnEmpty func()
+	// Middleware wraps the executions of all jobs, the first one outermost; none.
+	Middleware []Middleware
 	// Paused returns the paused jobs. It is called when the queue may have forgotten them: while a
 	// shard is not completely loaded, and for some seconds after it did not answer. Their claimed
 	// messages are returned. nil: no job is paused.
@@ -244,7 +246,7 @@ const slowAnswer = 20 * time.Millisecond
 func (s *shardClaimer) claim(ctx context.Context, some bool) (next time.Time, err error) {
 	want := make([]Want, len(s.c.runners))
 	for i, jr := range s.c.runners {
-		want[i] = Want{Job: jr.job.Name(), Lease: jr.lease, MaxAttempts: jr.opts.MaxAttempts}
+		want[i] = Want{Job: jr.job.Name(), Lease: jr.lease, MaxAttempts: jr.claimedAttempts()}
 		if some {
 			want[i].Limit = jr.reserve(s.shard)
 		}
@@ -370,7 +372,7 @@ func (s *shardClaimer) paused(ctx context.Context, got Claimed) map[string]bool 
 func (c *Consumer) bury(ctx context.Context, ms []Message, at time.Time) {
 	fs := make([]Failure, len(ms))
 	for i, m := range ms {
-		fs[i] = Failure{Message: m, Error: "no attempt left: the process that ran it stopped responding", At: at}
+		fs[i] = Failure{Message: m, Error: errHolderDied.Error(), At: at}
 		c.opts.Logger.Error("dead letter", "id", m.ID(), "attempts", m.Attempt, "error", fs[i].Error)
 		c.opts.Observer.Finished(m.Job, ResultDead, at.Sub(m.Due), 0)
 	}

@@ -1,9 +1,26 @@
 // Package delayjob runs work at a given time, on one machine or many.
 //
+//	mails := delayjob.NewTask(queue, "mail", func(ctx context.Context, m Mail) error {
+//		return send(ctx, m)
+//	}, delayjob.Options{})
+//	_, err := mails.Schedule(ctx, time.Now().Add(time.Hour), Mail{To: "ada@example.org"})
+//	...
+//	err = delayjob.Run(ctx, delayjob.RunOptions{Queue: queue, Jobs: []delayjob.DelayJob{mails}})
+//
+// A [Queue] is in memory (package memqueue) or on Redis (package redisqueue). [Run] works until its
+// context ends, and then stops gracefully. There are three kinds of jobs:
+//
+//   - a [Task] has typed payloads, which only the queue holds;
+//   - a [Recurring] runs on a schedule, once for all processes;
+//   - any other [DelayJob] takes its messages from a database, which is then the truth.
+//
+// # How it works
+//
 // A [DelayJob] defines which messages are due in a window (Load) and what to do with each
 // (Execute). A [Loader] loads the messages of the coming window from all jobs and adds them to a
 // [Queue]. A [Consumer] claims due messages and runs the job of each. The database that Load reads
-// is the source of truth; a Queue may lose everything at any time.
+// is the source of truth; a Queue may then lose everything at any time. A queue of tasks must be as
+// durable as the tasks.
 //
 // # Guarantees
 //

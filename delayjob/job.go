@@ -44,6 +44,10 @@ type Elastic interface{ Handlers() int }
 type Options struct {
 	Concurrency int // handlers at once in this process; 4
 	Handlers    int // most handlers at once for an [Elastic] job; Concurrency
+	// PerEntity is how many messages of one [Entity] run at once in this process; 0: no limit.
+	// Messages above it run when others of their entity end, in no particular order, and are not
+	// charged. Each process counts for itself: with n processes, up to n times as many run at once.
+	PerEntity int
 	// Batch is how many messages a handler takes at once; a plain DelayJob runs them one after
 	// another. 1, or 200 for a BatchJob.
 	Batch int
@@ -97,6 +101,7 @@ func (o Options) Merge(over Options) Options {
 	}
 	pick(&o.Concurrency, over.Concurrency)
 	pick(&o.Handlers, over.Handlers)
+	pick(&o.PerEntity, over.PerEntity)
 	pick(&o.Batch, over.Batch)
 	pick(&o.MaxAttempts, over.MaxAttempts)
 	dur(&o.Lease, over.Lease)

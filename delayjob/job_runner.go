@@ -15,8 +15,11 @@ import (
 type jobRunner struct {
 	c       *Consumer
 	job     DelayJob
-	batch   BatchJob // nil for a plain job
-	elastic Elastic  // nil if the job is not Elastic
+	batch   BatchJob  // nil for a plain job
+	elastic Elastic   // nil if the job is not Elastic
+	chained chained   // nil if messages have no successors
+	wrapped Handler   // with middleware; nil: none
+	limit   *entities // nil: no limit per entity
 	opts    Options
 	lease   time.Duration    // taken at a time
 	in      chan []*delivery // claimed, not started; a send never blocks, see take
@@ -36,6 +39,7 @@ type delivery struct {
 	Message
 	runner *jobRunner
 	freed  atomic.Bool // occupies no room
+	ctx    messageContext
 
 	// Guarded by leases.mu.
 	renew   time.Time // when to extend the lease
@@ -53,10 +57,15 @@ func newJobRunner(c *Consumer, j DelayJob) *jobRunner {
 	jr := &jobRunner{c: c, job: j}
 	jr.batch, _ = j.(BatchJob)
 	jr.elastic, _ = j.(Elastic)
+	jr.chained, _ = j.(chained)
+	jr.wrapped = jr.wrap(c.opts.Middleware)
 	if cf, ok := j.(Configurer); ok {
 		jr.opts = cf.Options()
 	}
 	jr.opts = jr.opts.Merge(c.opts.Jobs[j.Name()]).WithDefaults(jr.batch != nil)
+	if jr.opts.PerEntity > 0 {
+		jr.limit = newEntities(jr.opts.PerEntity)
+	}
 	jr.lease = min(jr.opts.Lease, shortLease)
 	jr.free = jr.room()
 	jr.in = make(chan []*delivery, jr.free)
@@ -193,8 +202,25 @@ func (jr *jobRunner) work(ctx, handlers context.Context) {
 			jr.end()
 			return
 		}
-		jr.run(ctx, handlers, ds)
+		if jr.limit == nil {
+			jr.run(ctx, handlers, ds)
+		} else {
+			jr.runLimited(ctx, handlers, ds)
+		}
 		jr.end()
+	}
+}
+
+// runLimited runs those of ds that the limit per entity allows, and then what was parked because of
+// them.
+func (jr *jobRunner) runLimited(ctx, handlers context.Context, ds []*delivery) {
+	ds, parked, refused, delays := jr.limit.enter(ds)
+	release(parked)
+	for i, d := range refused {
+		jr.giveBackOne(d, delays[i])
+	}
+	for ; len(ds) > 0; ds = jr.limit.leave(ds) {
+		jr.run(ctx, handlers, ds)
 	}
 }
 
@@ -247,6 +273,18 @@ func (jr *jobRunner) drain() {
 	for ds := range jr.in {
 		jr.giveBack(ds)
 	}
+	if jr.limit != nil {
+		jr.giveBack(jr.limit.unpark())
+	}
+}
+
+// claimedAttempts is the MaxAttempts of a claim. A message with a successor must not die in the
+// queue, so its attempts are counted before it runs.
+func (jr *jobRunner) claimedAttempts() int {
+	if jr.chained != nil {
+		return 0
+	}
+	return jr.opts.MaxAttempts
 }
 
 // giveBack returns messages that have not started to the queue, uncharged and due at once.
@@ -268,25 +306,36 @@ func (jr *jobRunner) runOne(handlers context.Context, d *delivery) {
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
 	if !jr.c.leases.begin(d, func() { abandon(ErrLeaseLost) }) {
-		jr.release(1)
+		release([]*delivery{d})
 		return
 	}
+	d.ctx = messageContext{ctx, &d.Message}
+	ctx = &d.ctx
 	begin := time.Now()
 	jr.started(d)
-	err := protect(func() error { return jr.job.Execute(ctx, d.Message) })
-	jr.settle(ctx, []*delivery{d}, []error{err}, time.Since(begin))
+	var errs []error
+	switch {
+	case jr.chained != nil && jr.opts.MaxAttempts > 0 && d.Attempt > jr.opts.MaxAttempts:
+		errs = []error{Dead(errHolderDied)}
+	case jr.wrapped != nil:
+		errs = jr.handle(ctx, []Message{d.Message})
+	default:
+		errs = []error{jr.execute(ctx, d.Message)}
+	}
+	jr.settle(ctx, []*delivery{d}, errs, time.Since(begin))
 }
 
 func (jr *jobRunner) runBatch(handlers context.Context, ds []*delivery) {
 	ctx, cancel := context.WithTimeout(handlers, jr.opts.MaxRuntime)
 	defer cancel()
-	held := ds[:0]
+	held := make([]*delivery, 0, len(ds)) // ds belongs to the caller
 	for _, d := range ds {
 		if jr.c.leases.begin(d, nil) {
 			held = append(held, d)
+		} else {
+			release([]*delivery{d})
 		}
 	}
-	jr.release(len(ds) - len(held))
 	if len(held) == 0 {
 		return
 	}
@@ -296,7 +345,12 @@ func (jr *jobRunner) runBatch(handlers context.Context, ds []*delivery) {
 		ms[i] = d.Message
 		jr.started(d)
 	}
-	errs := jr.split(ctx, ms)
+	var errs []error
+	if jr.wrapped != nil {
+		errs = jr.handle(ctx, ms)
+	} else {
+		errs = jr.split(ctx, ms)
+	}
 	jr.settle(ctx, held, errs, time.Since(begin))
 }
 
@@ -355,7 +409,7 @@ func (jr *jobRunner) settle(ctx context.Context, ds []*delivery, errs []error, t
 			if jr.breaker.succeeded(d.ID()) {
 				jr.opened(false, nil)
 			}
-			jr.acks(d).ack(d)
+			jr.finish(d, now)
 		case snooze:
 			result, r.How, r.Delay = ResultSnooze, Release, o.delay
 			jr.acks(d).nack(d, r)
@@ -387,6 +441,17 @@ func (jr *jobRunner) settle(ctx context.Context, ds []*delivery, errs []error, t
 	}
 }
 
+// finish takes a message that is over out of the queue, or replaces it by its successor.
+func (jr *jobRunner) finish(d *delivery, now time.Time) {
+	if jr.chained != nil {
+		if next, ok := jr.chained.successor(d.Message, now); ok {
+			jr.acks(d).replace(d, next)
+			return
+		}
+	}
+	jr.acks(d).ack(d)
+}
+
 func (jr *jobRunner) acks(d *delivery) *acks { return jr.c.acks[d.Lease.Shard] }
 
 // bury records dead letters before it takes them out of the queue. If the record fails, they are
@@ -404,6 +469,10 @@ func (jr *jobRunner) bury(ctx context.Context, ds []*delivery, fs []Failure) {
 	for i, d := range ds {
 		if how == Bury {
 			jr.c.opts.Logger.Error("dead letter", "id", d.ID(), "attempts", d.Attempt, "error", fs[i].Error)
+			if jr.chained != nil {
+				jr.finish(d, jr.c.queue.Now())
+				continue
+			}
 		}
 		jr.acks(d).nack(d, Return{Lease: d.Lease, How: how, Delay: delay})
 	}

@@ -262,7 +262,7 @@ func (l *Loader) fill(ctx context.Context, s *stall, j DelayJob, w Window) (rows
 	added := 0
 	crowded := map[string]bool{} // by job of the messages, because one Load may yield several
 	chunk := make([]Message, 0, l.opts.Chunk)
-	for m, err := range j.Load(ctx, w) {
+	for m, err := range j.Load(withClock(ctx, l.queue), w) {
 		if err != nil {
 			return rows, false, missed, err
 		}

@@ -119,7 +119,6 @@ type Digests struct {
 	Store     DigestStore
 	Agenda    Agenda
 	Scheduler Scheduler
-	Down      func(error) bool // whether an error means that the database is down
 	Now       func() time.Time
 }
 
@@ -165,11 +164,7 @@ func (j *Digests) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("invalid user %q", m.Key))
 	}
-	err = j.digest(ctx, id, m.Version)
-	if err != nil && j.Down(err) {
-		return delayjob.Unavailable(err)
-	}
-	return err
+	return j.digest(ctx, id, m.Version)
 }
 
 func (j *Digests) digest(ctx context.Context, userID, version int64) error {

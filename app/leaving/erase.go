@@ -528,11 +528,10 @@ func (s *Store) finishErasure(ctx context.Context, e *Erasure, at time.Time) err
 
 type eraseJob struct {
 	*Service
-	down func(error) bool
 }
 
-// EraseJob returns the delay job user.erase. down reports whether an error means that the database is down.
-func (s *Service) EraseJob(down func(error) bool) delayjob.DelayJob { return &eraseJob{s, down} }
+// EraseJob returns the delay job user.erase.
+func (s *Service) EraseJob() delayjob.DelayJob { return &eraseJob{s} }
 
 func (*eraseJob) Name() string { return JobErase }
 
@@ -574,9 +573,6 @@ func (j *eraseJob) Execute(ctx context.Context, m delayjob.Message) error {
 	}
 	if err == nil {
 		err = j.store.eraseTables(ctx, e, j.instant())
-	}
-	if err != nil && j.down(err) {
-		return delayjob.Unavailable(err)
 	}
 	return err
 }

@@ -82,10 +82,7 @@ func (j *job) Execute(ctx context.Context, m delayjob.Message) error {
 	if err == nil {
 		more, err = j.step(ctx, d)
 	}
-	switch {
-	case err != nil && j.down(err):
-		return delayjob.Unavailable(err)
-	case err == nil && more:
+	if err == nil && more {
 		return delayjob.Snooze(10 * time.Millisecond)
 	}
 	return err

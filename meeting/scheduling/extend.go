@@ -74,7 +74,6 @@ func (e *event) roll(ctx context.Context) error {
 // extendJob books the dates of series as they come within reach. The key is the event. It may run twice.
 type extendJob struct {
 	service *Service
-	down    func(error) bool
 }
 
 func (j *extendJob) Name() string { return meeting.JobExtend }
@@ -88,7 +87,7 @@ func (j *extendJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delay
 		for after := int64(0); ; {
 			due, err := j.service.Store.Extended(ctx, w.To, after, page)
 			if err != nil {
-				yield(delayjob.Message{}, classify(err, j.down))
+				yield(delayjob.Message{}, err)
 				return
 			}
 			for _, x := range due {
@@ -113,5 +112,5 @@ func (j *extendJob) Execute(ctx context.Context, m delayjob.Message) error {
 	if err == nil && x != nil {
 		err = j.service.Roll(ctx, *x)
 	}
-	return classify(err, j.down)
+	return err
 }

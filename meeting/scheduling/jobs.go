@@ -15,13 +15,11 @@ import (
 // change can no longer be undone. Its effect depends on the state of the meeting, so it may run twice.
 type answerJob struct {
 	service *Service
-	down    func(error) bool
 }
 
-// Jobs returns the delay jobs. down reports whether an error means that the database is down: that uses
-// up no attempt.
-func (s *Service) Jobs(down func(error) bool) []delayjob.DelayJob {
-	return []delayjob.DelayJob{&answerJob{s, down}, &extendJob{s, down}}
+// Jobs returns the delay jobs.
+func (s *Service) Jobs() []delayjob.DelayJob {
+	return []delayjob.DelayJob{&answerJob{s}, &extendJob{s}}
 }
 
 func (j *answerJob) Name() string { return meeting.JobAnswer }
@@ -39,7 +37,7 @@ func (j *answerJob) Load(ctx context.Context, w delayjob.Window) iter.Seq2[delay
 		for after := meeting.ID(0); ; {
 			changes, err := j.service.Store.Changed(ctx, w.To.Add(-undo), after, page)
 			if err != nil {
-				yield(delayjob.Message{}, classify(err, j.down))
+				yield(delayjob.Message{}, err)
 				return
 			}
 			for _, c := range changes {
@@ -60,12 +58,5 @@ func (j *answerJob) Execute(ctx context.Context, m delayjob.Message) error {
 	if err != nil {
 		return delayjob.Dead(fmt.Errorf("invalid meeting key %q", m.Key))
 	}
-	return classify(j.service.Settle(ctx, Change{MeetingID: id, At: time.UnixMicro(m.Version)}), j.down)
-}
-
-func classify(err error, down func(error) bool) error {
-	if err != nil && down(err) {
-		return delayjob.Unavailable(err)
-	}
-	return err
+	return j.service.Settle(ctx, Change{MeetingID: id, At: time.UnixMicro(m.Version)})
 }
