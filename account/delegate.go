@@ -11,8 +11,10 @@ import (
 
 // ActsFor is a user for whom another user acts as delegate.
 type ActsFor struct {
-	UserID  int64 `json:"id"`
-	Private bool  `json:"private,omitempty"` // includes private meetings
+	UserID  int64
+	Private bool    // includes private meetings
+	Role    Role    // of the user
+	Groups  []int64 // of the user, ascending; never nil
 }
 
 // Delegate is a user who acts for another, or for whom another acts.

@@ -13,6 +13,7 @@ import (
 // Identity is a person authenticated by an identity provider.
 type Identity struct {
 	Issuer, Subject string // together identify the person for good; addresses may pass on to others
+	Session         string // the provider's ID of its session (sid); "": unknown
 	Email           string
 	EmailVerified   bool // whether the provider vouches for Email
 	Name            string
@@ -62,8 +63,9 @@ type IdentityStore interface {
 	AddIdentity(ctx context.Context, userID int64, issuer, subject string, fn func(*User) (Revocation, error)) (*User, error)
 	// RemoveIdentities removes the identities of a user, ends the sessions, and returns their number.
 	RemoveIdentities(ctx context.Context, userID int64) (int, error)
-	// EndSessions ends the sessions of the user with the identity; without such a user it returns nil.
-	EndSessions(ctx context.Context, issuer, subject string) error
+	// EndSessions ends sessions, see [Service.EndSessions], and remembers the hash until a time. It returns
+	// [ErrLogoutRepeated] if it remembers the hash already. session is as in [Token].
+	EndSessions(ctx context.Context, l Logout, session, hash string, until time.Time) error
 }
 
 // Reasons why a person whom a provider has authenticated cannot sign in. Each is an
@@ -83,6 +85,10 @@ func (s *Service) LoginWith(ctx context.Context, id Identity, from Client) (*Sig
 	u, err := s.identified(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("sign in with a provider: %w", err)
+	}
+	from.issuer = id.Issuer
+	if id.Session != "" {
+		from.session = hashOf(id.Issuer, id.Session)
 	}
 	in, err := s.startSession(ctx, u, from)
 	return in, wrap("sign in with a provider", err)
@@ -198,11 +204,46 @@ func (s *Service) adoptRole(ctx context.Context, u *User, role Role) (*User, err
 	return changed, err
 }
 
-// EndSessions ends the sessions of the user with an identity, because the provider signed the
-// person out. Without such a user it does nothing.
-func (s *Service) EndSessions(ctx context.Context, issuer, subject string) error {
-	return wrap("end sessions", s.store.EndSessions(ctx, issuer, subject))
+// Logout is a checked logout token of an identity provider.
+type Logout struct {
+	Issuer  string
+	ID      string // of the token (jti)
+	Subject string // the person who has signed out; "": Session says it
+	Session string // the session of the provider that has ended (sid); "": all of the person
+	Issued  time.Time
 }
+
+// Logout tokens are refused if they were issued longer ago than logoutTTL, or later than now by more than
+// logoutSkew. So only tokens of that time must be remembered.
+const (
+	logoutTTL  = time.Hour
+	logoutSkew = 5 * time.Minute
+)
+
+// Reasons why a logout token does not count.
+var (
+	ErrLogoutRepeated = errors.New("the logout token was used before")
+	ErrLogoutTime     = fmt.Errorf("the logout token must have been issued within the last %v", logoutTTL)
+)
+
+// EndSessions ends sessions because an identity provider signed a person out. With l.Session these are the
+// sessions begun with that session of the provider, and those of the person for which it named none. Otherwise
+// they are all sessions of the person. Unknown people and sessions are no error. Each token counts once, also
+// among several processes: then EndSessions returns [ErrLogoutRepeated], or [ErrLogoutTime].
+func (s *Service) EndSessions(ctx context.Context, l Logout) error {
+	if now := s.instant(); l.Issued.Before(now.Add(-logoutTTL)) || l.Issued.After(now.Add(logoutSkew)) {
+		return wrap("end sessions", ErrLogoutTime)
+	}
+	session := ""
+	if l.Session != "" {
+		session = hashOf(l.Issuer, l.Session)
+	}
+	until := l.Issued.Add(logoutTTL + time.Second) // a token is still accepted exactly logoutTTL after it was issued
+	return wrap("end sessions", s.store.EndSessions(ctx, l, session, hashOf(l.Issuer, l.ID), until))
+}
+
+// hashOf returns the SHA-256 of what an issuer calls something.
+func hashOf(issuer, id string) string { return hashSecret(issuer + "\x00" + id) }
 
 // Unlink removes the identities of a user, ends the user's sessions, and returns the number of identities.
 // At the next sign-in with a provider, the user is found by address again.

@@ -24,6 +24,8 @@ type Client struct {
 	IP     string
 	Device string // value of the device cookie, or ""
 	Agent  string // header User-Agent
+
+	issuer, session string // of the session, see [Token]; set by [Service.LoginWith]
 }
 
 // Login starts a session. The password is that of the user with the address, or else that of a
@@ -138,7 +140,7 @@ func (s *Service) startSession(ctx context.Context, u *User, from Client, scopes
 	t := &Token{
 		UserID: u.ID, Kind: Session, Hash: hashSecret(secret), Scopes: scopes,
 		ExpiresAt: now.Add(time.Duration(s.sessionTTL.Load())), LastUsedAt: now, CreatedAt: now,
-		Address: from.IP, Device: deviceName(from.Agent),
+		Address: from.IP, Device: deviceName(from.Agent), Issuer: from.issuer, ProviderSession: from.session,
 	}
 	if err := s.store.CreateToken(WithPrincipal(ctx, principal(u, t)), t); err != nil {
 		return nil, err

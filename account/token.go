@@ -58,6 +58,9 @@ type Token struct {
 	CreatedAt  time.Time
 	Address    string // of the client that began a session
 	Device     string // of that client, such as "Firefox on Windows"; "": unknown
+	Issuer     string // the identity provider with which a session began; "": none
+	// ProviderSession is the SHA-256 of the issuer and its session (sid) with which a session began; "": unknown.
+	ProviderSession string
 }
 
 func (t *Token) expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }

@@ -1,11 +1,16 @@
 package meeting
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // ActsFor is a user for whom another user acts as delegate.
 type ActsFor struct {
 	UserID  int64
-	Private bool // includes private meetings
+	Private bool    // includes private meetings
+	Role    Role    // of the user; "": not looked up
+	Groups  []int64 // of the user; nil: not looked up
 }
 
 // Delegations returns the users whose delegate the actor is.
@@ -18,21 +23,38 @@ func (a Actor) Delegations() []ActsFor {
 
 // mayActFor reports whether the actor is a delegate of the user; private: also in private meetings.
 func (a Actor) mayActFor(userID int64, private bool) bool {
-	return a.Kind == ActorUser && userID != 0 && slices.ContainsFunc(a.Delegations(), func(p ActsFor) bool {
-		return p.UserID == userID && (p.Private || !private)
-	})
+	_, ok := a.delegation(userID, private)
+	return ok
+}
+
+func (a Actor) delegation(userID int64, private bool) (ActsFor, bool) {
+	if a.Kind != ActorUser || userID == 0 {
+		return ActsFor{}, false
+	}
+	all := a.Delegations()
+	i := slices.IndexFunc(all, func(p ActsFor) bool { return p.UserID == userID && (p.Private || !private) })
+	if i < 0 {
+		return ActsFor{}, false
+	}
+	return all[i], true
 }
 
 // For returns the actor for what a delegate does for a person: the person's meetings, access and limits count.
-// It returns false if the actor is not their delegate; private: not in private meetings.
+// The person's role and groups are those of the delegation, which stores recheck with the rights of the delegate. It
+// returns false if the actor is not their delegate; private: not in private meetings.
 func (a Actor) For(p Person, private bool) (Actor, bool) {
-	if a.Delegate != nil || !a.mayActFor(p.UserID, private) {
+	d, ok := a.delegation(p.UserID, private)
+	if a.Delegate != nil || !ok {
 		return a, false
 	}
-	return Actor{
-		Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: p.Role, CalendarMails: p.CalendarMails,
+	acting := Actor{
+		Kind: ActorUser, ID: p.UserID, Name: p.Name, Email: p.Email, Role: cmp.Or(d.Role, p.Role), CalendarMails: p.CalendarMails,
 		Blind: a.Blind, Calendar: a.Calendar, Delegate: &a,
-	}, true
+	}
+	if d.Groups != nil {
+		acting.Groups = &d.Groups
+	}
+	return acting, true
 }
 
 // Principal returns the participant of the meeting for whom the actor acts there: nobody if the actor

@@ -217,6 +217,29 @@ func TestCompanyAccounts(t *testing.T) {
 		if u := c.user(b); u != nil {
 			t.Errorf("%s is still signed in", u.Email)
 		}
+		// Each token counts once, and a session of the provider can end alone.
+		b, _ = c.signsIn(person("1", "grace@example.org"))
+		laptop, phone := person("1", "grace@example.org"), person("1", "grace@example.org")
+		laptop["sid"], phone["sid"] = "laptop", "phone"
+		l, _ := c.signsIn(laptop)
+		p, _ := c.signsIn(phone)
+		if status := c.logout(c.provider.Sign(nil, token)); status != http.StatusBadRequest {
+			t.Errorf("logout again: %d", status)
+		}
+		old := c.provider.LogoutToken("1")
+		old["iat"] = time.Now().Add(-2 * time.Hour).Unix()
+		if status := c.logout(c.provider.Sign(nil, old)); status != http.StatusBadRequest {
+			t.Errorf("logout of two hours ago: %d", status)
+		}
+		bySession := c.provider.LogoutToken("")
+		delete(bySession, "sub")
+		bySession["sid"] = "laptop"
+		if status := c.logout(c.provider.Sign(nil, bySession)); status != http.StatusOK {
+			t.Errorf("logout of a session: %d", status)
+		}
+		if c.user(b) == nil || c.user(l) != nil || c.user(p) == nil {
+			t.Errorf("after the session ended at the provider: %v, %v and %v, want only the second ended", c.user(b), c.user(l), c.user(p))
+		}
 		if status := c.logout(c.provider.Sign(nil, c.provider.LogoutToken("nobody"))); status != http.StatusOK {
 			t.Errorf("logout of somebody unknown: %d", status)
 		}

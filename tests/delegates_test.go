@@ -229,6 +229,15 @@ func TestDelegates(t *testing.T) {
 		ada.WantProblem(t, http.StatusNotFound, "not_found", http.MethodDelete, mine, nil)
 		grace.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPatch, at("/meetings/%d", open.ID), with{"title": "Too late"})
 
+		// So do the rights of the user for whom somebody acts.
+		ada.Want(t, http.StatusNoContent, http.MethodPut, mine, nil, nil)
+		late := holdBack(t, grace, http.MethodPost, "/meetings", forAda(vault.ID, 30, nil))
+		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("/groups/%d/members/%d", board.ID, ada.User.ID), nil, nil)
+		if status := late.send(t); status != http.StatusForbidden {
+			t.Errorf("a booking for Ada, who has left her group: %d", status)
+		}
+		ada.Want(t, http.StatusNoContent, http.MethodDelete, mine, nil, nil)
+
 		// Admins decide for anybody; whoever is disabled neither acts nor is represented.
 		theirs := at("/users/%d/delegates/%d", ada.User.ID, grace.User.ID)
 		bob.WantProblem(t, http.StatusForbidden, "forbidden", http.MethodPut, theirs, nil)
@@ -253,7 +262,7 @@ func TestDelegates(t *testing.T) {
 		for _, n := range notes.Items {
 			count[n.Action]++
 		}
-		if count["user.delegate_set"] != 3 || count["user.delegate_removed"] != 1 {
+		if count["user.delegate_set"] != 4 || count["user.delegate_removed"] != 2 {
 			t.Errorf("audit %v", count)
 		}
 	})

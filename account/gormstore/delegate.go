@@ -105,18 +105,53 @@ func noted(id int64, private bool) map[string]any {
 	return map[string]any{"delegate_id": id, "delegate_private": private}
 }
 
+// actsForJSON is a user in users.acts_for.
+type actsForJSON struct {
+	ID      int64   `json:"id"`
+	Private bool    `json:"private,omitempty"`
+	Manager bool    `json:"manager,omitempty"` // or admin
+	Admin   bool    `json:"admin,omitempty"`
+	Groups  []int64 `json:"groups,omitempty"`
+}
+
 // actsFor reads a list that a trigger writes; without it, the user acts for nobody.
 func actsFor(text string) (all []account.ActsFor) {
+	var list []actsForJSON
 	if text != "" && text != "[]" {
-		_ = json.Unmarshal([]byte(text), &all)
+		_ = json.Unmarshal([]byte(text), &list)
+	}
+	for _, a := range list {
+		role := account.Member
+		switch {
+		case a.Admin:
+			role = account.Admin
+		case a.Manager:
+			role = account.Manager
+		}
+		all = append(all, account.ActsFor{UserID: a.ID, Private: a.Private, Role: role, Groups: append([]int64{}, a.Groups...)})
 	}
 	return all
 }
 
-// acts reports whether a user who acts for all of have may act for all of some.
+// needed returns a list as JSON that users.acts_for contains as long as no right in it has ended.
+func needed(all []account.ActsFor) string {
+	list := make([]actsForJSON, len(all))
+	for i, a := range all {
+		list[i] = actsForJSON{a.UserID, a.Private, a.Role.Covers(account.Manager), a.Role == account.Admin, a.Groups}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers
+	}
+	return string(b)
+}
+
+// acts reports whether a user who acts for all of have may act for all of some, with at least the same rights.
 func acts(have, some []account.ActsFor) bool {
 	for _, a := range some {
-		if !slices.ContainsFunc(have, func(h account.ActsFor) bool { return h.UserID == a.UserID && (h.Private || !a.Private) }) {
+		if !slices.ContainsFunc(have, func(h account.ActsFor) bool {
+			return h.UserID == a.UserID && (h.Private || !a.Private) && h.Role.Covers(a.Role) && includes(h.Groups, a.Groups)
+		}) {
 			return false
 		}
 	}

@@ -247,13 +247,22 @@ func (s *Store) GroupMembers(ctx context.Context, id int64, text string, p accou
 	return users(rows), next, nil
 }
 
-// lockMembers locks users and the caller by ID, and rechecks the caller's rights. Changes of members
+// lockMembers locks users, their delegates and the caller by ID, and rechecks the caller's rights. Changes of members
 // also change their users. Without the order, two changes could wait for each other.
 func lockMembers(tx *gorm.DB, ids []int64) error {
 	ids = slices.Clone(ids)
 	if p, ok := account.FromContext(tx.Statement.Context); ok {
 		ids = append(ids, p.UserID)
 	}
+	var delegates []int64 // who have the rights of the members
+	for some := range slices.Chunk(ids, 1000) {
+		var found []int64
+		if err := tx.Model(&delegateRow{}).Where("user_id IN ?", some).Distinct().Pluck("delegate_id", &found).Error; err != nil {
+			return err
+		}
+		delegates = append(delegates, found...)
+	}
+	ids = append(ids, delegates...)
 	slices.Sort(ids)
 	for some := range slices.Chunk(slices.Compact(ids), 1000) {
 		var locked []int64

@@ -229,3 +229,78 @@ func TestChangeMembers_concurrently(t *testing.T) {
 		}
 	})
 }
+
+// A delegate acts with the rights of the user for whom they act, and a request of theirs ends with any of these rights.
+func TestRecheck_delegates(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *gormstore.Store) {
+		ctx := t.Context()
+		ada := mustCreate(t, s, newUser("ada@example.org", account.Manager))
+		other := mustCreate(t, s, newUser("other@example.org", account.Member))
+		grace := mustCreate(t, s, newUser("grace@example.org", account.Admin))
+		mustCreate(t, s, newUser("root@example.org", account.Admin))
+		board, late := mustGroup(t, s, "board", "", ""), mustGroup(t, s, "late", "", "")
+		join := func(g *account.Group, users ...int64) {
+			t.Helper()
+			if err := s.ChangeMembers(ctx, g.ID, users, nil, anyGroup); err != nil {
+				t.Fatal(err)
+			}
+		}
+		join(board, ada.ID)
+		for _, u := range []*account.User{ada, other} {
+			if err := s.SetDelegate(ctx, u.ID, account.Delegate{UserID: grace.ID, CreatedAt: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		token := &account.Token{UserID: grace.ID, Kind: account.API, Hash: "h", CreatedAt: at}
+		if err := s.CreateToken(ctx, token); err != nil {
+			t.Fatal(err)
+		}
+		known := func(want ...account.ActsFor) []account.ActsFor {
+			t.Helper()
+			u, err := s.User(ctx, grace.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, u.ActsFor); diff != "" {
+				t.Errorf("Grace acts for others (-want +got):\n%s", diff)
+			}
+			return u.ActsFor
+		}
+		rest := account.ActsFor{UserID: other.ID, Role: account.Member, Groups: []int64{}}
+		begun := known(account.ActsFor{UserID: ada.ID, Role: account.Manager, Groups: []int64{board.ID}}, rest)
+		work := func(actsFor []account.ActsFor, want error) {
+			t.Helper()
+			request := account.WithPrincipal(ctx, &account.Principal{UserID: grace.ID, TokenID: token.ID, Role: account.Admin, ActsFor: actsFor})
+			if err := s.ChangeMembers(request, late.ID, nil, nil, anyGroup); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+		}
+		change := func(fn func(*account.User)) {
+			t.Helper()
+			if _, err := s.UpdateUser(ctx, ada.ID, func(u *account.User, _ int) (account.Revocation, error) { fn(u); return account.Revocation{}, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		work(begun, nil)
+
+		join(late, ada.ID) // more rights
+		change(func(u *account.User) { u.Role = account.Admin })
+		more := known(account.ActsFor{UserID: ada.ID, Role: account.Admin, Groups: []int64{board.ID, late.ID}}, rest)
+		work(begun, nil)
+		change(func(u *account.User) { u.Role = account.Manager })
+		work(more, account.ErrForbidden)
+		work(begun, nil)
+		change(func(u *account.User) { u.Role = account.Member })
+		work(begun, account.ErrForbidden)
+		change(func(u *account.User) { u.Role = account.Manager })
+		work(begun, nil)
+		if err := s.DeleteGroup(ctx, board.ID); err != nil {
+			t.Fatal(err)
+		}
+		work(begun, account.ErrForbidden)
+		begun = known(account.ActsFor{UserID: ada.ID, Role: account.Manager, Groups: []int64{late.ID}}, rest)
+		change(func(u *account.User) { u.DisabledAt = at })
+		work(begun, account.ErrForbidden)
+		known(rest)
+	})
+}

@@ -95,12 +95,34 @@ func (s *Store) RemoveIdentities(ctx context.Context, userID int64) (n int, err 
 	return n, wrap("remove identities", err)
 }
 
+type logoutTokenRow struct {
+	Hash      string `gorm:"primaryKey"`
+	ExpiresAt time.Time
+}
+
+func (logoutTokenRow) TableName() string { return "logout_tokens" }
+
 // EndSessions implements [account.IdentityStore].
-func (s *Store) EndSessions(ctx context.Context, issuer, subject string) error {
+func (s *Store) EndSessions(ctx context.Context, l account.Logout, session, hash string, until time.Time) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		user := identity(tx.Session(&gorm.Session{NewDB: true}), issuer, subject).Select("user_id")
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&logoutTokenRow{hash, *instant(until)})
+		if res.Error == nil && res.RowsAffected == 0 {
+			return account.ErrLogoutRepeated
+		}
+		fresh := func() *gorm.DB { return tx.Session(&gorm.Session{NewDB: true}) }
+		person := fresh().Where("user_id = (?)", identity(fresh(), l.Issuer, l.Subject).Select("user_id"))
+		which := fresh().Where("provider_session = ? AND provider_session <> ''", session)
+		switch {
+		case session == "":
+			which = person
+		case l.Subject != "": // a session whose provider named no ID could be the one that ended
+			which = person.Where(which.Or("issuer = ? AND provider_session = ''", l.Issuer))
+		}
 		var ended []tokenRow
-		err := tx.Clauses(clause.Returning{}).Where("kind = ? AND user_id = (?)", account.Session, user).Delete(&ended).Error
+		err := res.Error
+		if err == nil {
+			err = tx.Clauses(clause.Returning{}).Where("kind = ?", account.Session).Where(which).Delete(&ended).Error
+		}
 		for i := range ended {
 			if err == nil {
 				err = s.noteToken(tx, &ended[i], []any{&ended[i]}, nil)

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"gorm.io/gorm"
@@ -12,8 +11,8 @@ import (
 
 // Recheck checks, in the transaction that acts, that the caller still has the rights of the
 // request. It returns [account.ErrUnauthorized] if the token has ended or the user is disabled,
-// and [account.ErrForbidden] if the role has fewer rights, or the user has left a group or no longer acts for
-// somebody. Until the transaction ends the rights
+// and [account.ErrForbidden] if the role has fewer rights, the user has left a group or no longer acts for
+// somebody, or somebody for whom they act has lost such rights. Until the transaction ends the rights
 // cannot change: Postgres locks the rows, and SQLite runs one writing transaction at a time.
 // Callers without a request, such as jobs, pass.
 func Recheck(tx *gorm.DB) error { return recheck(tx, tx.Name() == "postgres") }
@@ -77,11 +76,7 @@ func (Guard) Credential(ctx context.Context) (tokenID int64, roles []string, gro
 			roles = append(roles, string(r))
 		}
 	}
-	b, err := json.Marshal(append([]account.ActsFor{}, p.ActsFor...))
-	if err != nil {
-		panic(err) // numbers
-	}
-	return p.TokenID, roles, p.Groups, string(b)
+	return p.TokenID, roles, p.Groups, needed(p.ActsFor)
 }
 
 // GuardedTrail is a [Trail] that rechecks the caller's rights with each entry, for stores that

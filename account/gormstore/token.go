@@ -26,7 +26,10 @@ type tokenRow struct {
 	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
 	Address    string
 	Device     string
-	User       *userRow `gorm:"foreignKey:UserID"` // read by TokenByHash, never saved
+	Issuer     string
+	// ProviderSession is of [account.Token].
+	ProviderSession string
+	User            *userRow `gorm:"foreignKey:UserID"` // read by TokenByHash, never saved
 }
 
 func (tokenRow) TableName() string { return "tokens" }
@@ -35,7 +38,7 @@ func rowOfToken(t *account.Token) (*tokenRow, error) {
 	r := &tokenRow{
 		ID: t.ID, Kind: string(t.Kind), Name: t.Name, Hash: t.Hash,
 		ExpiresAt: instant(t.ExpiresAt), LastUsedAt: instant(t.LastUsedAt), CreatedAt: *instant(t.CreatedAt),
-		Address: t.Address, Device: t.Device,
+		Address: t.Address, Device: t.Device, Issuer: t.Issuer, ProviderSession: t.ProviderSession,
 	}
 	if t.UserID != 0 {
 		r.UserID = &t.UserID
@@ -54,7 +57,7 @@ func (r *tokenRow) token() (*account.Token, error) {
 	t := &account.Token{
 		ID: r.ID, Kind: account.TokenKind(r.Kind), Name: r.Name, Hash: r.Hash,
 		ExpiresAt: zeroOrUTC(r.ExpiresAt), LastUsedAt: zeroOrUTC(r.LastUsedAt), CreatedAt: r.CreatedAt.UTC(),
-		Address: r.Address, Device: r.Device,
+		Address: r.Address, Device: r.Device, Issuer: r.Issuer, ProviderSession: r.ProviderSession,
 	}
 	if r.UserID != nil {
 		t.UserID = *r.UserID
@@ -212,6 +215,9 @@ func (s *Store) TouchToken(ctx context.Context, id int64, at, unlessAfter time.T
 // DeleteExpiredTokens implements [account.Store].
 func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time) error {
 	err := s.db.WithContext(ctx).Where("expires_at <= ?", instant(now)).Delete(&tokenRow{}).Error
+	if err == nil {
+		err = s.db.WithContext(ctx).Where("expires_at <= ?", instant(now)).Delete(&logoutTokenRow{}).Error
+	}
 	return wrap("delete expired tokens", err)
 }
 

@@ -134,18 +134,20 @@ func (ps *Providers) refuse(c *gin.Context, p *oidc.Provider, err error) {
 
 func (ps *Providers) signedOut(c *gin.Context, p *oidc.Provider) {
 	c.Header("Cache-Control", "no-store")
-	subject, err := p.SignedOut(c.Request.Context(), c.PostForm("logout_token"))
-	if err != nil {
-		ps.Log.Warn("logout token refused", "provider", p.ID, "error", err)
-		c.JSON(http.StatusBadRequest, gin.H{"error": "invalid_request"}) // OpenID Connect Back-Channel Logout 1.0, section 2.8
-		return
+	logout, err := p.SignedOut(c.Request.Context(), c.PostForm("logout_token"))
+	if err == nil {
+		if err = ps.Accounts.EndSessions(c.Request.Context(), logout); err == nil {
+			c.Status(http.StatusOK)
+			return
+		}
+		if !errors.Is(err, account.ErrLogoutRepeated) && !errors.Is(err, account.ErrLogoutTime) {
+			ps.Log.ErrorContext(c.Request.Context(), "sessions not ended", "provider", p.ID, "error", err)
+			c.Status(http.StatusServiceUnavailable)
+			return
+		}
 	}
-	if err := ps.Accounts.EndSessions(c.Request.Context(), p.Issuer, subject); err != nil {
-		ps.Log.Error("sessions not ended", "provider", p.ID, "error", err)
-		c.Status(http.StatusServiceUnavailable)
-		return
-	}
-	c.Status(http.StatusOK)
+	ps.Log.WarnContext(c.Request.Context(), "logout token refused", "provider", p.ID, "error", err)
+	c.JSON(http.StatusBadRequest, gin.H{"error": "invalid_request"}) // OpenID Connect Back-Channel Logout 1.0, section 2.8
 }
 
 func (ps *Providers) setCookie(c *gin.Context, name, value string, expires time.Time) {

@@ -161,6 +161,7 @@ func (p *Provider) Finish(ctx context.Context, a Attempt, answer Answer) (accoun
 	if err := id.Claims(&c.all); err != nil {
 		return account.Identity{}, fmt.Errorf("read the ID token: %w", err)
 	}
+	c.session, _ = c.all["sid"].(string)
 	if found.UserInfoEndpoint() != "" && (c.known.Email == "" || p.GroupsClaim != "" && c.all[p.GroupsClaim] == nil) {
 		if err := c.complete(ctx, found, token, id.Subject); err != nil {
 			return account.Identity{}, err
@@ -182,7 +183,8 @@ type claims struct {
 		Locale        string `json:"locale"`
 		Zone          string `json:"zoneinfo"`
 	}
-	all map[string]any
+	all     map[string]any
+	session string // sid of the ID token
 }
 
 // complete asks the provider for claims that are not in the ID token. Those of the token win.
@@ -224,7 +226,7 @@ func (p *Provider) identity(id *oidc.IDToken, c *claims) account.Identity {
 	groups, said := p.groups(c.all)
 	in := func(wanted string) bool { return slices.Contains(groups, wanted) }
 	who := account.Identity{
-		Issuer: p.Issuer, Subject: id.Subject,
+		Issuer: p.Issuer, Subject: id.Subject, Session: c.session,
 		Email: c.known.Email, EmailVerified: bool(c.known.EmailVerified) || p.TrustEmail,
 		Name: c.known.Name, Locale: c.known.Locale, Timezone: c.known.Zone,
 		Join: slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }),
@@ -264,18 +266,16 @@ func (p *Provider) groups(claims map[string]any) (names []string, said bool) {
 // isTrue reports whether a claim is true, which some providers write as a text.
 func isTrue(claim any) bool { return claim == true || claim == "true" }
 
-// SignedOut checks a logout token and returns the subject whose sessions end.
-func (p *Provider) SignedOut(ctx context.Context, logoutToken string) (subject string, err error) {
+// SignedOut checks a logout token and returns what it says. The caller must check when it was issued, and that it
+// was not used before.
+func (p *Provider) SignedOut(ctx context.Context, logoutToken string) (account.Logout, error) {
 	found, err := p.discover()
 	if err != nil {
-		return "", err
+		return account.Logout{}, err
 	}
 	t, err := p.verifier(found).VerifyLogout(oidc.ClientContext(ctx, p.client), logoutToken)
 	if err != nil {
-		return "", fmt.Errorf("check the logout token: %w", err)
+		return account.Logout{}, fmt.Errorf("check the logout token: %w", err)
 	}
-	if t.Subject == "" {
-		return "", errors.New("check the logout token: it names no subject")
-	}
-	return t.Subject, nil
+	return account.Logout{Issuer: p.Issuer, ID: t.TokenID, Subject: t.Subject, Session: t.SessionID, Issued: t.IssuedAt}, nil
 }

@@ -2,6 +2,7 @@ package gormstore_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,5 +105,47 @@ func TestRights_groups(t *testing.T) {
 		if err := guarded.CreateMeeting(ctx, bookAt(terms(slot("11:00", "12:00"), f.turing), f.anna, now)); !errors.Is(err, account.ErrForbidden) {
 			t.Errorf("a caller who has left the group: %v", err)
 		}
+	})
+}
+
+// A delegate saves only what the user for whom they act may do at that moment.
+func TestRights_principal(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.sql("INSERT INTO groups (id, name, version, created_at, updated_at) VALUES (1, 'crew', 1, ?, ?), (2, 'late', 1, ?, ?)", now, now, now, now)
+		f.sql("UPDATE users SET role = 'manager' WHERE id = ?", f.ben.ID)
+		f.sql("INSERT INTO group_members (user_id, group_id) VALUES (?, 1)", f.ben.ID)
+		f.sql("INSERT INTO delegates (user_id, delegate_id, private, created_at) VALUES (?, ?, true, ?)", f.ben.ID, f.anna.ID, now)
+		f.sql("INSERT INTO tokens (id, user_id, kind, name, hash, created_at) VALUES (7, ?, 'api', 'a', 'h', ?)", f.anna.ID, now)
+		guarded := f.store.Guarded(accountstore.Guard{})
+		ctx := account.WithPrincipal(t.Context(), &account.Principal{UserID: f.anna.ID, TokenID: 7, Role: account.Member, ActsFor: []account.ActsFor{
+			{UserID: f.ben.ID, Role: account.Manager, Groups: []int64{1}},
+		}})
+		hour := 8
+		var booked *meeting.Meeting
+		saves := func(allowed bool) {
+			t.Helper()
+			hour++
+			m := bookAt(terms(slot(fmt.Sprintf("%02d:00", hour), fmt.Sprintf("%02d:30", hour)), f.turing), f.ben, now)
+			err := guarded.CreateMeeting(ctx, m)
+			if allowed {
+				booked = m
+			}
+			_, _, changed := guarded.UpdateMeeting(ctx, booked.ID, func(m *meeting.Meeting) error { m.Title += "!"; return nil })
+			for _, err := range []error{err, changed} {
+				if allowed && err != nil || !allowed && !errors.Is(err, account.ErrForbidden) {
+					t.Errorf("allowed is %t: %v", allowed, err)
+				}
+			}
+		}
+		saves(true)
+		f.sql("INSERT INTO group_members (user_id, group_id) VALUES (?, 2)", f.ben.ID)
+		f.sql("UPDATE users SET role = 'admin' WHERE id = ?", f.ben.ID)
+		saves(true)
+		f.sql("UPDATE users SET role = 'member' WHERE id = ?", f.ben.ID)
+		saves(false)
+		f.sql("UPDATE users SET role = 'manager' WHERE id = ?", f.ben.ID)
+		saves(true)
+		f.sql("DELETE FROM group_members WHERE group_id = 1")
+		saves(false)
 	})
 }

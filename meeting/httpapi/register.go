@@ -192,6 +192,8 @@ func actorOf(ctx context.Context) (meeting.Actor, error) {
 }
 
 func actsFor(from []account.ActsFor) *[]meeting.ActsFor {
-	all := list(from, func(a account.ActsFor) meeting.ActsFor { return meeting.ActsFor(a) })
+	all := list(from, func(a account.ActsFor) meeting.ActsFor {
+		return meeting.ActsFor{UserID: a.UserID, Private: a.Private, Role: meeting.Role(a.Role), Groups: a.Groups}
+	})
 	return &all
 }
