@@ -171,7 +171,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	}
 	a.links = linkpages.NewLinks(c.HTTP.BaseURL, a.keys.rings[linkKeys])
 	a.linkSecrets = account.NewLinkSecrets(a.keys.rings[passwordKeys])
-	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks()); err != nil {
+	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks(), smsBudget{a, time.Now}); err != nil {
 		return nil, err
 	}
 	if to := c.Audit.Syslog; to.URL != "" {

@@ -127,6 +127,8 @@ func limitRequest(c *gin.Context) {
 			limit = caldav.MaxBody
 		case strings.HasPrefix(c.Request.URL.Path, scim.Root):
 			limit = scim.MaxBody
+		case strings.HasPrefix(c.Request.URL.Path, config.SMSCallbacks):
+			limit = maxReceipts
 		case !strings.HasPrefix(c.Request.URL.Path, apiBase): // forms of mail links
 			limit = maxAnonymousBody
 		}

@@ -88,6 +88,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	a.registerCalDAV(r)
 	a.registerSCIM(r)
 	a.registerProviders(r)
+	a.registerSMSCallbacks(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	a.idempotency.Recover(api.OpenAPI(), r, lostResponses)

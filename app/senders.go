@@ -78,11 +78,13 @@ func (u *usedSender) close() error {
 type senders struct {
 	host        string // right side of Message-IDs; fixed at the start, for it must not change
 	render      *render.Renderer
+	budget      sms.Budget // of text messages
+	baseURL     string
 	connections int // to the mail server: one for each handler; 0: the default, which is that of the handlers too
 	email, sms  switchSender
 }
 
-func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links) (*senders, error) {
+func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render
 	if err != nil {
 		return nil, err
 	}
-	s := &senders{host: host, render: r, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
+	s := &senders{host: host, render: r, budget: budget, baseURL: c.HTTP.BaseURL, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
 	if err := s.apply(c); err != nil {
 		return nil, err
 	}
@@ -135,22 +137,27 @@ func (s *senders) newEmail(c config.Email) (notify.Sender, error) {
 }
 
 func (s *senders) newSMS(c config.SMS) (notify.Sender, error) {
+	var sender *sms.Sender
+	var err error
 	switch c.Driver {
 	case "http":
-		gateway, err := sms.NewHTTP(c.Gateway(), s.render)
-		if err != nil {
-			return nil, err
-		}
-		return gateway.Only(c.Countries), nil
+		sender, err = sms.NewHTTP(c.Gateway(), s.render)
+	case "twilio":
+		sender, err = sms.NewTwilio(c.TwilioAccount(s.baseURL), s.render)
+	case "aliyun":
+		sender, err = sms.NewAliyun(c.AliyunAccount(), s.render)
 	case "outbox":
-		box, err := outbox.Open(outboxDir)
-		if err != nil {
-			return nil, err
+		var box *outbox.Outbox
+		if box, err = outbox.Open(outboxDir); err == nil {
+			return sms.NewOutbox(box, s.render).Only(c.Countries), nil
 		}
-		return sms.NewOutbox(box, s.render).Only(c.Countries), nil
 	default:
 		return notify.NoSender{Setting: "sms.driver is off"}, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	return sender.Only(c.Countries).Within(s.budget), nil
 }
 
 func (s *senders) Close() error { return errors.Join(s.email.Close(), s.sms.Close()) }

@@ -45,6 +45,10 @@ type Ledger interface {
 	// pending, sending, cancelled or superseded, and [ErrNotFound] if there is none.
 	Resend(ctx context.Context, id int64, now time.Time) (Notification, error)
 
+	// Receive records reports of providers. It ignores those about unknown rows and about an older version
+	// of the delivery, and those that follow a report of delivery.
+	Receive(ctx context.Context, rs []Receipt) error
+
 	// Get returns one row, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Notification, error)
 

@@ -54,6 +54,7 @@ const (
 	SignInAdded      Kind = "sign_in_added"  // to a user, whose account has a new passkey, app password or second factor
 	TestMail         Kind = "test_mail"      // to an admin who tries the mail server
 	DigestMail       Kind = "digest"         // to a user, of the meetings of some days
+	SMSLimit         Kind = "sms_limit"      // to admins, of a day whose text messages reached the limit
 )
 
 // Channel of a notification.
@@ -108,6 +109,10 @@ type Notification struct {
 	SentAt    time.Time // zero: not sent
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	Reception       Reception
+	ReceptionAt     time.Time // zero: not reported
+	ReceptionReason string    // of Undelivered
 
 	// Uninvited is set by [Ledger.Begin] for a change that replaces an invitation which was not sent. It is
 	// not stored.

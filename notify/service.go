@@ -47,3 +47,8 @@ func (s *Service) Resend(ctx context.Context, id int64) (Notification, error) {
 	s.scheduler.Schedule(ctx, n.Message())
 	return n, nil
 }
+
+// Receive records reports of providers, see [Ledger.Receive].
+func (s *Service) Receive(ctx context.Context, rs []Receipt) error {
+	return s.ledger.Receive(ctx, rs)
+}

@@ -17,10 +17,7 @@ const (
 	maxLocale = 35  // RFC 5646 4.4.1
 )
 
-var (
-	phonePattern  = regexp.MustCompile(`^\+[1-9][0-9]{3,14}$`) // E.164
-	localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
-)
+var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
 
 // Email returns an address without surrounding spaces, in Unicode's composed form. It adds a fault
 // if the address is missing or malformed. See [IsEmail].
@@ -73,21 +70,6 @@ func isDomain(s string) bool {
 
 func invalidInLabel(r rune) bool {
 	return r != '-' && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r)
-}
-
-// Phone returns a number without spaces and separators. It adds a fault if the number is not in
-// E.164 form. An empty number is valid.
-func (l *List) Phone(location, s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.Is(unicode.Dash, r) || strings.ContainsRune("()./", r) {
-			return -1
-		}
-		return r
-	}, s)
-	if s != "" && !phonePattern.MatchString(s) {
-		l.Add(location, "invalid_phone", "must be an international number such as +4930123")
-	}
-	return s
 }
 
 // Locale returns a language tag with hyphens ("zh_CN" becomes "zh-CN"). It adds a fault if the tag

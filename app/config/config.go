@@ -173,22 +173,6 @@ type SMTP struct {
 	TLS      string `yaml:"tls"`
 }
 
-// SMS says how text messages are sent.
-type SMS struct {
-	Driver    string     `yaml:"driver"`
-	Quota     int        `yaml:"quota"`     // of one organizer in a day, to people without an account; 0: no limit
-	Countries []string   `yaml:"countries"` // prefixes of numbers; none: all but premium ones
-	HTTP      SMSGateway `yaml:"http"`
-}
-
-// SMSGateway is the HTTP request of the driver http. URL, header values and body are templates.
-type SMSGateway struct {
-	URL     string            `yaml:"url" secret:"true"`
-	Method  string            `yaml:"method"`
-	Headers map[string]string `yaml:"headers" secret:"true"`
-	Body    string            `yaml:"body" secret:"true"`
-}
-
 // Topics limits the delay jobs of other systems.
 type Topics struct {
 	MaxPending    int      `yaml:"max_pending"` // 0: no limit
@@ -299,10 +283,7 @@ func Default() *Config {
 			Driver: "outbox", From: "Punctual <rooms@example.org>", Quota: 2000,
 			SMTP: SMTP{Port: 587, TLS: "starttls"},
 		},
-		SMS: SMS{Driver: "off", Quota: 100, Countries: []string{}, HTTP: SMSGateway{
-			Method: "POST", Headers: map[string]string{},
-			Body: `{"id":"{{.ID}}","to":"{{.To}}","text":{{json .Text}}}`,
-		}},
+		SMS:      defaultSMS(),
 		Mailroom: defaultMailroom(),
 		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Calendar: Calendar{Organizer: "meeting"},

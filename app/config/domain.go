@@ -8,7 +8,6 @@ import (
 	"punctual/meeting"
 	"punctual/meeting/policy"
 	"punctual/notify"
-	"punctual/notify/sms"
 )
 
 // Settings converts c to the settings of package meeting.
@@ -92,11 +91,6 @@ func channels(names []string) []notify.Channel {
 		cs[i] = notify.Channel(n)
 	}
 	return cs
-}
-
-// Gateway converts the settings of the driver http.
-func (c SMS) Gateway() sms.Gateway {
-	return sms.Gateway{URL: c.HTTP.URL, Method: c.HTTP.Method, Headers: c.HTTP.Headers, Body: c.HTTP.Body}
 }
 
 // Options converts the overridden options of jobs, by job.

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -23,7 +21,6 @@ import (
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
 	"punctual/notify"
-	"punctual/notify/sms"
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
@@ -265,30 +262,6 @@ func (c *Email) validate(r *rules) {
 	r.check(c.Quota >= 0, "email.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
 	r.oneOf("email.smtp.tls", c.SMTP.TLS, "starttls", "tls", "none")
 	r.check(c.SMTP.Password == "" || c.SMTP.Username != "", "email.smtp.username", "is empty, but a password is set")
-}
-
-var prefix = regexp.MustCompile(`^\+[1-9][0-9]{0,9}$`)
-
-func (c *SMS) validate(r *rules) {
-	r.oneOf("sms.driver", c.Driver, "http", "outbox", "off")
-	r.check(c.Quota >= 0, "sms.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
-	for i, p := range c.Countries {
-		r.check(prefix.MatchString(p), fmt.Sprintf("sms.countries[%d]", i), "is %q; it must be the beginning of telephone numbers, such as +49", p)
-	}
-	if c.Driver == "http" || c.HTTP.URL != "" {
-		u, err := url.Parse(c.HTTP.URL)
-		r.check(err == nil && isHTTP(u), "sms.http.url", "must be the http or https address of the gateway")
-	}
-	r.oneOf("sms.http.method", c.HTTP.Method, http.MethodPost, http.MethodPut, http.MethodGet, http.MethodPatch)
-	trial := c.Gateway()
-	trial.URL = cmp.Or(trial.URL, "http://localhost/") // settings that are prepared but switched off must be valid too
-	if _, err := sms.NewHTTP(trial, nil); err != nil {
-		path := "sms.http"
-		if e, ok := errors.AsType[*sms.FieldError](err); ok {
-			path += "." + e.Field
-		}
-		r.check(false, path, "cannot work: %v", err)
-	}
 }
 
 func (c *Notifications) validate(r *rules) {

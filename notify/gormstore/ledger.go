@@ -80,7 +80,8 @@ func (l *Ledger) Resend(ctx context.Context, id int64, now time.Time) (notify.No
 	err := l.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 		var r row
 		res := tx.Model(&r).Clauses(clause.Returning{}).Where("id = ? AND state IN ('sent', 'failed', 'skipped', 'skipped_late')", id).
-			Updates(map[string]any{"state": notify.Pending, "version": gorm.Expr("version + 1"), "due_at": now, "expires_at": nil, "updated_at": now})
+			Updates(map[string]any{"state": notify.Pending, "version": gorm.Expr("version + 1"), "due_at": now, "expires_at": nil, "updated_at": now,
+				"reception": notify.Unreported, "reception_at": nil, "reception_reason": ""})
 		if res.Error != nil {
 			return fmt.Errorf("resend notification %d: %w", id, res.Error)
 		}
@@ -145,6 +146,10 @@ type row struct {
 	UpdatedAt time.Time `gorm:"autoUpdateTime:false"`
 
 	SendingUntil *time.Time
+
+	Reception       string
+	ReceptionAt     *time.Time
+	ReceptionReason string
 }
 
 func (row) TableName() string { return "notifications" }
@@ -161,6 +166,7 @@ func (r row) notification() (notify.Notification, error) {
 		MessageID: r.MessageID, LastError: r.LastError,
 		SendingAt: orZero(r.SendingAt).UTC(), SentAt: orZero(r.SentAt).UTC(),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
+		Reception: notify.Reception(r.Reception), ReceptionAt: orZero(r.ReceptionAt).UTC(), ReceptionReason: r.ReceptionReason,
 	}
 	if err := json.Unmarshal([]byte(r.Facts), &n.Facts); err != nil {
 		return notify.Notification{}, fmt.Errorf("facts of notification %d: %w", r.ID, err)

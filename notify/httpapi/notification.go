@@ -63,6 +63,10 @@ type Notification struct {
 	SentAt    *time.Time `json:"sent_at" doc:"When the provider accepted it"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+
+	Reception       *string    `json:"reception" enum:"delivered,undelivered" doc:"What the SMS provider reported; null if it reported nothing yet"`
+	ReceptionAt     *time.Time `json:"reception_at" doc:"When the provider reported it"`
+	ReceptionReason *string    `json:"reception_reason" doc:"Why the message was not delivered"`
 }
 
 func view(n notify.Notification) Notification {
@@ -72,6 +76,7 @@ func view(n notify.Notification) Notification {
 		State: string(n.State), Due: n.Due, Expires: rest.OrNull(n.Expires), Attempts: n.Attempts,
 		MessageID: rest.OrNull(n.MessageID), LastError: rest.OrNull(n.LastError), SentAt: rest.OrNull(n.SentAt),
 		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+		Reception: rest.OrNull(string(n.Reception)), ReceptionAt: rest.OrNull(n.ReceptionAt), ReceptionReason: rest.OrNull(n.ReceptionReason),
 	}
 }
 

@@ -15,7 +15,7 @@ var variants = []string{
 	"reminder.start", "reminder.end", "invitation", "change", "cancellation", "approval_request", "approval_reminder", "escalation",
 	"decision.confirmed", "decision.rejected", "decision.timeout", "released", "declined",
 	"waitlist_offer", "waitlist_booked", "waitlist_expired",
-	"invite_user", "password_reset", "test_mail", "handover", "fault_report", "digest", "sign_in_added",
+	"invite_user", "password_reset", "test_mail", "handover", "fault_report", "digest", "sign_in_added", "sms_limit",
 }
 
 func required() []string {
@@ -81,7 +81,7 @@ func loadLocale(fsys fs.FS, name string) (*locale, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New(path.Base(name)).Funcs(functions).Option("missingkey=error").ParseFS(fsys, name)
+	t, err := template.New(path.Base(name)).Funcs(functions).Option("missingkey=error").ParseFS(fsys, name, "templates/admin/"+path.Base(name))
 	if err != nil {
 		return nil, err
 	}

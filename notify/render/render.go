@@ -237,6 +237,10 @@ func (r *Renderer) page(v *view) (page, error) {
 		p.Tile.Day = strconv.Itoa(v.start.Day())
 	}
 	p.Rows = v.fields()
+	footer := "footer"
+	if own := v.variant + ".footer"; v.locale.templates.Lookup(own) != nil {
+		footer = own
+	}
 	for name, dest := range map[string]*string{
 		v.variant + ".subject":  &p.Subject,
 		v.variant + ".tag":      &p.Tag,
@@ -244,7 +248,7 @@ func (r *Renderer) page(v *view) (page, error) {
 		v.variant + ".lead":     &p.Lead,
 		"greeting":              &p.Greeting,
 		"button":                &p.Button,
-		"footer":                &p.Footer,
+		footer:                  &p.Footer,
 		"sent-by":               &p.SentBy,
 		"choose-mails":          &p.ChooseMails,
 	} {
@@ -277,6 +281,6 @@ var (
 		"decision.rejected": red, "decision.timeout": slate, "released": slate, "declined": red,
 		"waitlist_offer": amber, "waitlist_booked": green, "waitlist_expired": slate,
 		"invite_user": violet, "password_reset": blue, "test_mail": green, "handover": violet, "fault_report": amber, "digest": blue,
-		"sign_in_added": amber,
+		"sign_in_added": amber, "sms_limit": amber,
 	}
 )

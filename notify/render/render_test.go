@@ -198,6 +198,7 @@ func scenarios() []scenario {
 			}}
 		})
 		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
+		add("sms-limit", notify.SMSLimit, start, func(f *notify.Facts) { *f = notify.Facts{Count: 1000} })
 		series := func(f *notify.Facts) {
 			f.SeriesID = 5
 			f.Series = &notify.Series{

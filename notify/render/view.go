@@ -160,7 +160,7 @@ func variantOf(n notify.Notification) (string, error) {
 		return "", fmt.Errorf("unknown decision %q", n.Facts.Decision)
 	case notify.Invitation, notify.Change, notify.Cancellation, notify.ApprovalRequest, notify.ApprovalReminder, notify.Escalation, notify.Released, notify.Declined,
 		notify.WaitlistOffer, notify.WaitlistBooked, notify.WaitlistExpired,
-		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport, notify.DigestMail, notify.SignInAdded:
+		notify.InviteUser, notify.PasswordReset, notify.TestMail, notify.Handover, notify.FaultReport, notify.DigestMail, notify.SignInAdded, notify.SMSLimit:
 		return string(n.Kind), nil
 	}
 	return "", fmt.Errorf("unknown notification kind %q", n.Kind)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"punctual/notify"
+	"punctual/notify/render"
 )
 
 // Gateway describes the HTTP request for a message. URL, Body and the values of Headers are
@@ -63,7 +64,6 @@ func newGateway(c Gateway) (*gateway, error) {
 		return nil, fieldError("url", "sms gateway: no url")
 	}
 	c.Method = cmp.Or(c.Method, http.MethodPost)
-	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	g := &gateway{method: c.Method, headers: map[string]*template.Template{}}
 	var err error
 	if g.url, err = parse("url", c.URL); err != nil {
@@ -84,10 +84,14 @@ func newGateway(c Gateway) (*gateway, error) {
 			return nil, err
 		}
 	}
+	g.client = newClient(c.Timeout)
+	return g, g.try()
+}
+
+func newClient(timeout time.Duration) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32
-	g.client = &http.Client{Transport: transport, Timeout: c.Timeout, CheckRedirect: checkRedirect}
-	return g, g.try()
+	return &http.Client{Transport: transport, Timeout: cmp.Or(timeout, 10*time.Second), CheckRedirect: checkRedirect}
 }
 
 func parse(name, text string) (*template.Template, error) {
@@ -103,11 +107,15 @@ func toJSON(v any) (string, error) {
 	return string(b), err
 }
 
+// trial is a message that is hard to quote.
+var trial = Message{
+	ID: "1", To: "+14155550100", Kind: "reminder", Text: "\"Zoë's\" \\ review\n开始",
+	Variables: render.Variables{Name: `"Zoë"`, Title: `"Zoë's" \ review`, Where: `Room "开"`, Start: "Feb 10, 10:00", End: "11:00"},
+}
+
 // try renders a request, so that a mistake shows at startup and not with the first reminder.
 func (g *gateway) try() error {
-	req, body, err := g.request(context.Background(), Message{
-		ID: "1", To: "+15550100", Kind: "reminder", Text: "\"Zoë's\" \\ review\n开始",
-	})
+	req, body, err := g.request(context.Background(), trial)
 	if err != nil {
 		return fmt.Errorf("sms gateway: %w", err)
 	}
@@ -172,14 +180,20 @@ func (g *gateway) send(ctx context.Context, m Message) error {
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("gateway returned %s: %s", resp.Status, strings.TrimSpace(string(body)))
+	return statusError(resp, fmt.Errorf("gateway returned %s: %s", resp.Status, strings.TrimSpace(string(body))))
+}
+
+// statusError classifies err by the status and the Retry-After of a response that is not 2xx.
+func statusError(resp *http.Response, err error) error {
 	switch code := resp.StatusCode; code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return notify.Unavailable(err)
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusTooManyRequests, http.StatusTooEarly:
+		err = &refusal{err}
+	case http.StatusRequestTimeout:
 	default:
 		switch code / 100 {
-		case 3: // the gateway has moved
+		case 3: // the provider has moved
 			return notify.Unavailable(err)
 		case 4:
 			return notify.Permanent(err)

@@ -1,15 +1,16 @@
-// Package sms sends notifications as text messages, through an HTTP gateway or into an outbox of
-// files.
+// Package sms sends notifications as text messages, through an HTTP gateway, Twilio, Alibaba
+// Cloud, or into an outbox of files.
 package sms
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
+	"punctual/account/fault"
 	"punctual/notify"
 	"punctual/notify/outbox"
 	"punctual/notify/render"
@@ -19,23 +20,42 @@ import (
 type Sender struct {
 	render    *render.Renderer
 	countries []string
+	budget    Budget // nil: no limit
 	now       func() time.Time
 	post      func(context.Context, notify.Notification, Message) error
 }
 
-// Message is the data for the templates of a gateway.
-type Message struct {
-	ID   string // the same in every attempt, so that the gateway can detect duplicates
-	To   string // phone number: digits, with a leading + if it had one
-	Text string
-	Kind string // of the notification
+// A Budget limits the segments of all messages, which is what providers charge.
+type Budget interface {
+	// Reserve returns the error that [Sender.Send] returns if a message of this many segments may not be
+	// sent now. Otherwise release returns the segments, because they were not sent.
+	Reserve(ctx context.Context, segments int) (release func(context.Context), err error)
 }
 
-// Only restricts s to numbers with these prefixes, such as "+49"; none: all except those of
-// [Premium].
+// Message is the data for the templates of a provider.
+type Message struct {
+	ID   string // the same in every attempt, so that the provider can detect duplicates; see [Receipt]
+	To   string // phone number in E.164 form
+	Text string
+	Kind string // of the notification
+
+	render.Variables // parts of the text
+}
+
+// Only restricts s to numbers with these prefixes, such as "+49"; none: all except those that cost more.
 func (s *Sender) Only(prefixes []string) *Sender {
 	s.countries = prefixes
 	return s
+}
+
+// Within restricts s to what b allows.
+func (s *Sender) Within(b Budget) *Sender {
+	s.budget = b
+	return s
+}
+
+func newSender(r *render.Renderer, send func(context.Context, Message) error) *Sender {
+	return &Sender{render: r, now: time.Now, post: func(ctx context.Context, _ notify.Notification, m Message) error { return send(ctx, m) }}
 }
 
 // NewHTTP returns a Sender for a gateway. It returns an error if c is invalid, a [*FieldError] if
@@ -45,9 +65,7 @@ func NewHTTP(c Gateway, r *render.Renderer) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sender{render: r, now: time.Now, post: func(ctx context.Context, _ notify.Notification, m Message) error {
-		return g.send(ctx, m)
-	}}, nil
+	return newSender(r, g.send), nil
 }
 
 // NewOutbox returns a Sender that writes each message to a file. A retry overwrites it.
@@ -70,9 +88,9 @@ func NewOutbox(box *outbox.Outbox, r *render.Renderer) *Sender {
 
 // Send implements [notify.Sender].
 func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
-	to, err := phone(n.To.Address)
-	if err != nil {
-		return notify.Permanent(err)
+	to, ok := fault.E164(n.To.Address)
+	if !ok {
+		return notify.Permanent(fmt.Errorf("%q is not an international phone number", n.To.Address))
 	}
 	if !allowed(to, s.countries) {
 		return notify.Off("not sent: sms.countries does not allow this number")
@@ -81,23 +99,40 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	if err != nil {
 		return notify.Permanent(err)
 	}
-	id := strconv.FormatInt(n.ID, 10)
-	if n.Version > 1 { // a resend: the gateway must not treat it as a duplicate
-		id += "-" + strconv.FormatInt(n.Version, 10)
+	vars, err := s.render.Variables(n, s.now())
+	if err != nil {
+		return notify.Permanent(err)
 	}
-	return s.post(ctx, n, Message{ID: id, To: to, Text: text, Kind: string(n.Kind)})
+	release := func(context.Context) {}
+	if s.budget != nil {
+		if release, err = s.budget.Reserve(ctx, Segments(text)); err != nil {
+			return err
+		}
+	}
+	err = s.post(ctx, n, Message{ID: messageID(n), To: to, Text: text, Kind: string(n.Kind), Variables: vars})
+	if refused(err) {
+		release(context.WithoutCancel(ctx))
+	}
+	return err
 }
 
-func phone(s string) (string, error) {
-	bare := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \u00A0-./()", r) {
-			return -1
-		}
-		return r
-	}, s)
-	digits := strings.TrimPrefix(bare, "+")
-	if len(digits) < 3 || len(digits) > 20 || strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
-		return "", fmt.Errorf("%q is not a phone number", s)
+// messageID returns the ID of a message. That of a resend differs, so that the provider does not treat it as
+// a duplicate.
+func messageID(n notify.Notification) string {
+	id := strconv.FormatInt(n.ID, 10)
+	if n.Version > 1 {
+		id += "-" + strconv.FormatInt(n.Version, 10)
 	}
-	return bare, nil
+	return id
 }
+
+// refused reports whether a provider did certainly not accept a message. After a time-out it may have.
+func refused(err error) bool {
+	_, answered := errors.AsType[*refusal](err)
+	return answered || err != nil && (notify.IsPermanent(err) || notify.IsUnavailable(err))
+}
+
+// refusal marks a response that rejects a message for now.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }

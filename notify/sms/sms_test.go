@@ -206,19 +206,12 @@ func TestDescriptionsOfGateways(t *testing.T) {
 }
 
 func TestPhoneNumbers(t *testing.T) {
-	for in, want := range map[string]string{
-		"+49 30 123-45": "+493012345", "030/12345": "03012345", "(415) 555.0100": "4155550100", "12345": "12345",
-		"": "", "+": "", "12": "", "call me": "", "+49x30": "", "++4930123": "", "123456789012345678901": "", "１２３４": "",
-	} {
-		got, err := phone(in)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%q is %q, %v; want %q", in, got, err, want)
+	for _, address := range []string{"nobody", "", "030/12345", "15550100", "+15550100", "+999123456"} {
+		n := reminder(1)
+		n.To.Address = address
+		if err := newHTTP(t, Gateway{URL: "http://127.0.0.1:1", Body: body}).Send(t.Context(), n); !notify.IsPermanent(err) {
+			t.Errorf("%q: %v", address, err)
 		}
-	}
-	n := reminder(1)
-	n.To.Address = "nobody"
-	if err := newHTTP(t, Gateway{URL: "http://127.0.0.1:1", Body: body}).Send(t.Context(), n); !notify.IsPermanent(err) {
-		t.Errorf("no phone number: %v", err)
 	}
 }
 

@@ -6149,6 +6149,18 @@ export interface components {
             message_id: string | null;
             name: string;
             /**
+             * @description What the SMS provider reported; null if it reported nothing yet
+             * @enum {string|null}
+             */
+            reception: "delivered" | "undelivered" | null;
+            /**
+             * Format: date-time
+             * @description When the provider reported it
+             */
+            reception_at: string | null;
+            /** @description Why the message was not delivered */
+            reception_reason: string | null;
+            /**
              * Format: date-time
              * @description When the provider accepted it
              */
@@ -6201,6 +6213,18 @@ export interface components {
              * @description Time of the next attempt, if the notification is already in the queue
              */
             next_try: string | null;
+            /**
+             * @description What the SMS provider reported; null if it reported nothing yet
+             * @enum {string|null}
+             */
+            reception: "delivered" | "undelivered" | null;
+            /**
+             * Format: date-time
+             * @description When the provider reported it
+             */
+            reception_at: string | null;
+            /** @description Why the message was not delivered */
+            reception_reason: string | null;
             /**
              * Format: date-time
              * @description When the provider accepted it

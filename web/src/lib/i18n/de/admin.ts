@@ -119,6 +119,7 @@ const de: typeof en = {
       handover: 'Übergabe von Besprechungen',
       fault_report: 'Mangel',
       test_mail: 'Test-E-Mail',
+      sms_limit: 'SMS-Limit',
       digest: 'Übersicht',
     },
     noNotifications: 'Noch nichts gesendet',

@@ -204,6 +204,8 @@ const de: typeof en = {
     expires: 'Nicht mehr senden nach',
     nextTry: 'Nächster Versuch',
     soon: 'bald',
+    reception: 'Rückmeldung des Anbieters',
+    receptions: { delivered: 'Zugestellt', undelivered: 'Nicht zugestellt' },
     messageId: 'Message-ID',
     language: 'Sprache',
     mail: 'E-Mail',

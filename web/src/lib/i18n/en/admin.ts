@@ -116,6 +116,7 @@ export default {
       handover: 'Handover of meetings',
       fault_report: 'Fault report',
       test_mail: 'Test email',
+      sms_limit: 'Text message limit',
       digest: 'Digest',
     },
     noNotifications: 'Nothing sent yet',

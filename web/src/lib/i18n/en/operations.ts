@@ -201,6 +201,8 @@ export default {
     expires: 'Not sent after',
     nextTry: 'Next attempt',
     soon: 'soon',
+    reception: 'Report of the provider',
+    receptions: { delivered: 'Delivered', undelivered: 'Not delivered' },
     messageId: 'Message-ID',
     language: 'Language',
     mail: 'Email',

@@ -114,6 +114,7 @@ const zh: typeof en = {
       handover: '会议移交',
       fault_report: '故障报告',
       test_mail: '测试邮件',
+      sms_limit: '短信上限',
       digest: '会议摘要',
     },
     noNotifications: '尚未发送任何通知',

@@ -203,6 +203,8 @@ const zh: typeof en = {
     expires: '此后不再发送',
     nextTry: '下次尝试',
     soon: '即将',
+    reception: '服务商回执',
+    receptions: { delivered: '已送达', undelivered: '未送达' },
     messageId: 'Message-ID',
     language: '语言',
     mail: '邮件',
