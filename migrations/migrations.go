@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -37,13 +40,30 @@ type Migration struct {
 // Up brings the schema to the newest version. Several processes may call it at once: one
 // does the work, the others wait. A step that fails leaves no trace; those before it stay.
 func Up(ctx context.Context, db *sql.DB, dialect Dialect) error {
+	return up(ctx, db, dialect, func(p *goose.Provider) error {
+		_, err := p.Up(ctx)
+		return err
+	})
+}
+
+// To brings the schema to the given version, upwards or downwards. Downwards, data are lost.
+func To(ctx context.Context, db *sql.DB, dialect Dialect, version int64) error {
+	return up(ctx, db, dialect, func(p *goose.Provider) error {
+		_, err := p.UpTo(ctx, version)
+		if err == nil {
+			_, err = p.DownTo(ctx, version)
+		}
+		return err
+	})
+}
+
+func up(ctx context.Context, db *sql.DB, dialect Dialect, run func(*goose.Provider) error) error {
 	err := patiently(ctx, dialect, func() error {
 		p, err := provider(db, dialect)
 		if err != nil {
 			return err
 		}
-		_, err = p.Up(ctx)
-		return err
+		return locked(ctx, db, dialect, func() error { return run(p) })
 	})
 	if err != nil {
 		return fmt.Errorf("migrate up: %w", err)
@@ -56,7 +76,10 @@ func Up(ctx context.Context, db *sql.DB, dialect Dialect) error {
 func Down(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	p, err := provider(db, dialect)
 	if err == nil {
-		_, err = p.Down(ctx)
+		err = locked(ctx, db, dialect, func() error {
+			_, err := p.Down(ctx)
+			return err
+		})
 	}
 	if err != nil && !errors.Is(err, goose.ErrNoNextVersion) {
 		return fmt.Errorf("migrate down: %w", err)
@@ -95,11 +118,7 @@ func provider(db *sql.DB, dialect Dialect) (*goose.Provider, error) {
 	}
 	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if dialect == Postgres {
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // tries, a second apart
-		if err != nil {
-			return nil, err
-		}
-		kind, options = goose.DialectPostgres, append(options, goose.WithSessionLocker(locker))
+		kind = goose.DialectPostgres
 	}
 	return goose.NewProvider(kind, db, dir, options...)
 }
@@ -121,4 +140,80 @@ func patiently(ctx context.Context, dialect Dialect, f func() error) error {
 		case <-time.After(rand.N(20 * time.Millisecond)):
 		}
 	}
+}
+
+// locked runs f while no other process migrates Postgres. goose's own lock belongs to a session. Through a
+// pooler that shares sessions, it would stay with whoever gets the session next, and processes that wait
+// for it would take the connections that its holder needs. This one belongs to a transaction, and
+// waiting takes no connection. It has goose's number, so that older versions wait for it, too.
+func locked(ctx context.Context, db *sql.DB, dialect Dialect, f func() error) error {
+	const tries = 1200 // ten minutes
+	for try := 1; dialect == Postgres; try++ {
+		tx, err := tryLock(ctx, db)
+		if err != nil {
+			return fmt.Errorf("lock the schema: %w", err)
+		}
+		if tx != nil {
+			defer tx.Rollback()
+			break
+		}
+		if try == tries {
+			return errors.New("lock the schema: another process has been migrating it for ten minutes")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return f()
+}
+
+// tryLock returns the transaction that has the lock; nil if another process has it.
+func tryLock(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var mine bool
+	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)
+		FROM (SELECT set_config('idle_in_transaction_session_timeout', '0', true)) AS unbound`, lock.DefaultLockID).Scan(&mine)
+	if err != nil || !mine {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
+}
+
+// Versions lists the numbers of all migrations, ascending.
+func Versions(dialect Dialect) (versions []int64, err error) {
+	entries, err := files.ReadDir(string(dialect))
+	for _, e := range entries {
+		version, err := goose.NumericComponent(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, version)
+	}
+	slices.Sort(versions)
+	return versions, err
+}
+
+var tableName = regexp.MustCompile(`(?m)^\s*(?:CREATE (?:VIRTUAL )?TABLE|ALTER TABLE \w+ RENAME TO) (\w+)`)
+
+// Tables lists the names of all tables that any migration creates. Other tables in the same database belong
+// to other programs.
+func Tables(dialect Dialect) (names []string, err error) {
+	err = fs.WalkDir(files, string(dialect), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(path)
+		steps, _, _ := strings.Cut(string(text), "-- +goose Down")
+		for _, match := range tableName.FindAllStringSubmatch(steps, -1) {
+			names = append(names, match[1])
+		}
+		return err
+	})
+	slices.Sort(names)
+	return slices.Compact(names), err
 }

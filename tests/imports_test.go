@@ -32,7 +32,7 @@ var rules = []rule{
 	{"app/database/sqlfile", nil, []string{"gorm.io/"}},
 	{"app/database/transaction", nil, []string{"gorm.io/"}},
 	{"app/database/fold", nil, []string{"golang.org/x/text"}},
-	{"app/database", []string{"app/database/fold", "app/database/receipt", "app/database/transaction", "migrations"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
+	{"app/database", []string{"app/database/fold", "app/database/receipt", "app/database/transaction", "migrations"}, []string{"gorm.io/", "jackc/pgx", "klauspost/compress", "modernc.org/sqlite"}},
 	{"app/syslog", nil, nil},
 	{"app/doctor", []string{"app/config", "app/database", "delayjob/redisqueue", "migrations", "notify/email"}, []string{"redis/go-redis", "wneessen/go-mail"}},
 	{"app/audit", []string{"account", "app/database/receipt", "app/database/sqlfile", "meeting"}, []string{"gorm.io/"}},

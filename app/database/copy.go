@@ -91,7 +91,8 @@ type copying struct {
 	done, total int64
 }
 
-// columnsOfTables lists the columns of all tables of Postgres, and foreignKeys its foreign keys.
+// columnsOfTables lists the columns of all tables of Postgres, and foreignKeys the foreign keys
+// of the tables named in $1.
 const (
 	columnsOfTables = `SELECT c.table_name, c.column_name, c.udt_name, c.is_identity = 'YES'
 		FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
@@ -99,7 +100,7 @@ const (
 		ORDER BY c.table_name, c.ordinal_position`
 
 	foreignKeys = `SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-		WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2`
+		WHERE contype = 'f' AND conrelid IN (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = ANY($1)) ORDER BY 1, 2`
 )
 
 // table is one that is copied.
@@ -157,6 +158,10 @@ func (c *copying) all(ctx context.Context) ([]CopiedTable, error) {
 // tables returns the tables of the target, which must be those of the source, but for the index of
 // searches: Postgres has an index proper.
 func (c *copying) tables(ctx context.Context) ([]*table, error) {
+	own, err := migrations.Tables(migrations.Postgres)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := c.tx.Query(ctx, columnsOfTables)
 	if err != nil {
 		return nil, err
@@ -165,6 +170,9 @@ func (c *copying) tables(ctx context.Context) ([]*table, error) {
 	var name string
 	var col column
 	_, err = pgx.ForEachRow(rows, []any{&name, &col.name, &col.kind, &col.identity}, func() error {
+		if !slices.Contains(own, name) { // of another program
+			return nil
+		}
 		if len(tables) == 0 || tables[len(tables)-1].name != name {
 			tables = append(tables, &table{name: name})
 		}
@@ -216,7 +224,7 @@ func (c *copying) refuseOccupied(ctx context.Context) error {
 
 // suspend disables what would interfere, empties the tables, and returns the statements that restore all.
 func (c *copying) suspend(ctx context.Context, tables []*table) (restore []string, err error) {
-	rows, err := c.tx.Query(ctx, foreignKeys)
+	rows, err := c.tx.Query(ctx, foreignKeys, tableNames(tables))
 	if err != nil {
 		return nil, err
 	}

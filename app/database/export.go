@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"punctual/migrations"
@@ -42,23 +41,20 @@ func Export(ctx context.Context, db *DB, w io.Writer, passwords bool) (int64, er
 	if err := current(ctx, db); err != nil {
 		return 0, err
 	}
-	schema, err := newest(ctx, db)
+	schema, err := newest(db.Dialect)
 	if err != nil {
 		return 0, err
 	}
-	pool, options := db.SQL, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	if db.Dialect == migrations.SQLite {
-		pool, options = db.readers, &sql.TxOptions{ReadOnly: true}
-	}
-	tx, err := pool.BeginTx(ctx, options)
+	tx, err := snapshot(ctx, db)
 	if err != nil {
 		return 0, err
 	}
 	defer tx.Rollback()
-	tables, err := exportedTables(ctx, tx, db.Dialect)
+	tables, err := ownTables(ctx, tx, db.Dialect)
 	if err != nil {
 		return 0, err
 	}
+	tables = slices.DeleteFunc(tables, func(t *table) bool { return slices.Contains(unexported, t.name) })
 	out := bufio.NewWriterSize(w, 1<<16)
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -68,8 +64,15 @@ func Export(ctx context.Context, db *DB, w io.Writer, passwords bool) (int64, er
 	}
 	var n int64
 	for _, t := range tables {
-		if err := exportTable(ctx, tx, t, passwords, func(row map[string]any) error {
+		if err := exportTable(ctx, tx, t, func(cells []any) error {
 			n++
+			row := make(map[string]any, len(cells))
+			for i, c := range t.columns {
+				row[c.name] = cells[i]
+			}
+			if _, has := row["password_hash"]; has && !passwords {
+				row["password_hash"] = ""
+			}
 			return e.Encode(exportLine{Table: t.name, Row: row})
 		}); err != nil {
 			return n, fmt.Errorf("table %s: %w", t.name, err)
@@ -81,19 +84,39 @@ func Export(ctx context.Context, db *DB, w io.Writer, passwords bool) (int64, er
 	return n, out.Flush()
 }
 
-// newest is the number of the newest migration.
-func newest(ctx context.Context, db *DB) (version int64, err error) {
-	steps, err := migrations.Status(ctx, db.SQL, db.Dialect)
-	for _, s := range steps {
-		version = max(version, s.Version)
+// snapshot begins a transaction that sees the database as it is now, for as long as a reader takes.
+func snapshot(ctx context.Context, db *DB) (*sql.Tx, error) {
+	if db.Dialect == migrations.SQLite {
+		return db.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	}
-	return version, err
+	tx, err := db.SQL.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := unbound(ctx, tx, db.Dialect); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
 }
 
-// exportedTables returns the tables of an export by name, with their columns.
-func exportedTables(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect) (tables []*table, err error) {
+// unbound lets a transaction take as long as its reader or writer needs.
+func unbound(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect) error {
+	if dialect != migrations.Postgres {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)")
+	return err
+}
+
+// ownTables returns the tables of punctual by name, with their columns, but for goose's. It leaves out the tables of
+// other programs.
+func ownTables(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect) (tables []*table, err error) {
+	own, err := migrations.Tables(dialect)
+	if err != nil {
+		return nil, err
+	}
 	query := `SELECT m.name, p.name, lower(p.type), false FROM sqlite_master m JOIN pragma_table_info(m.name) p
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'meeting_search%' ORDER BY m.name, p.cid`
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'meeting_search%' AND m.name <> 'goose_db_version' ORDER BY m.name, p.cid`
 	if dialect == migrations.Postgres {
 		query = columnsOfTables
 	}
@@ -108,7 +131,7 @@ func exportedTables(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect)
 		if err := rows.Scan(&name, &c.name, &c.kind, &c.identity); err != nil {
 			return nil, err
 		}
-		if slices.Contains(unexported, name) {
+		if !slices.Contains(own, name) {
 			continue
 		}
 		if len(tables) == 0 || tables[len(tables)-1].name != name {
@@ -120,35 +143,32 @@ func exportedTables(ctx context.Context, tx *sql.Tx, dialect migrations.Dialect)
 	return tables, rows.Err()
 }
 
-func exportTable(ctx context.Context, tx *sql.Tx, t *table, passwords bool, write func(map[string]any) error) error {
+// exportTable calls write for each row, with its values as JSON has them.
+func exportTable(ctx context.Context, tx *sql.Tx, t *table, write func(cells []any) error) error {
 	rows, err := tx.QueryContext(ctx, "SELECT "+t.list()+" FROM "+quoteName(t.name)+" ORDER BY "+quoteName(t.columns[0].name))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	cells, into := make([]any, len(t.columns)), make([]any, len(t.columns))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
 	for rows.Next() {
-		cells, into := make([]any, len(t.columns)), make([]any, len(t.columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		row := make(map[string]any, len(t.columns))
 		for i, c := range t.columns {
-			row[c.name] = exported(c, cells[i])
+			cells[i] = exported(c, cells[i])
 		}
-		if _, has := row["password_hash"]; has && !passwords {
-			row["password_hash"] = ""
-		}
-		if err := write(row); err != nil {
+		if err := write(cells); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// exported is a value as JSON: times as texts in UTC, bytes in base64, JSON as a text.
+// exported is a value as JSON, the same on both databases: times as texts in UTC, bytes in base64, JSON as a text.
 func exported(c column, v any) any {
 	switch v := v.(type) {
 	case time.Time:
@@ -158,6 +178,11 @@ func exported(c column, v any) any {
 			return base64.StdEncoding.EncodeToString(v)
 		}
 		return string(v)
+	case int64:
+		if c.kind == "bool" || c.kind == "boolean" {
+			return v != 0
+		}
+		return v
 	default:
 		return v
 	}
@@ -169,39 +194,35 @@ func Import(ctx context.Context, db *DB, r io.Reader) (n int64, err error) {
 	if err := db.Migrate(ctx); err != nil {
 		return 0, err
 	}
-	schema, err := newest(ctx, db)
+	schema, err := newest(db.Dialect)
 	if err != nil {
 		return 0, err
 	}
-	tx, err := db.SQL.BeginTx(ctx, nil)
+	l, err := beginLoading(ctx, db)
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback()
-	i := &importing{tx: tx, dialect: db.Dialect, schema: schema}
+	defer l.end()
+	i := &importing{loading: l, schema: schema}
 	if err := i.all(ctx, r); err != nil {
 		return 0, err
 	}
-	return i.rows, tx.Commit()
+	return i.rows, i.tx.Commit()
 }
 
 type importing struct {
-	tx      *sql.Tx
-	dialect migrations.Dialect
-	schema  int64
-	tables  map[string]*table
-	rows    int64
-	line    int
-
-	pending []any // values of rows of one table that are not inserted yet
-	of      *table
+	*loading
+	schema int64
+	tables map[string]*table
+	line   int
 }
 
 func (i *importing) all(ctx context.Context, r io.Reader) error {
-	tables, err := exportedTables(ctx, i.tx, i.dialect)
+	tables, err := ownTables(ctx, i.tx, i.dialect)
 	if err != nil {
 		return err
 	}
+	tables = slices.DeleteFunc(tables, func(t *table) bool { return slices.Contains(unexported, t.name) })
 	i.tables = map[string]*table{}
 	for _, t := range tables {
 		i.tables[t.name] = t
@@ -215,8 +236,7 @@ func (i *importing) all(ctx context.Context, r io.Reader) error {
 			return fmt.Errorf("the installation is not empty: its table %s has rows. Nothing was imported", name)
 		}
 	}
-	restore, err := i.suspend(ctx, tables)
-	if err != nil {
+	if err := i.suspend(ctx, tables); err != nil {
 		return err
 	}
 	d := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))
@@ -238,15 +258,7 @@ func (i *importing) all(ctx context.Context, r io.Reader) error {
 	if !complete {
 		return errors.New("the export is not complete: its last line, with the number of rows, is missing")
 	}
-	if err := i.flush(ctx); err != nil {
-		return err
-	}
-	for _, statement := range append(restore, i.sequences(tables)...) {
-		if _, err := i.tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("restore triggers, foreign keys and sequences: %w", err)
-		}
-	}
-	return nil
+	return i.resume(ctx, tables, nil)
 }
 
 // one handles a line, and reports whether it was the last.
@@ -267,27 +279,18 @@ func (i *importing) one(ctx context.Context, line exportLine) (last bool, err er
 	if t == nil {
 		return false, fmt.Errorf("table %q is not part of an export", line.Table)
 	}
-	if i.of != t || len(i.pending) >= 200*len(t.columns) || len(i.pending) > 10_000 {
-		if err := i.flush(ctx); err != nil {
-			return false, err
-		}
-		i.of = t
-	}
 	if len(line.Row) != len(t.columns) {
 		return false, fmt.Errorf("table %s has %d columns, the row has %d", t.name, len(t.columns), len(line.Row))
 	}
-	for _, c := range t.columns {
+	cells := make([]any, len(t.columns))
+	for n, c := range t.columns {
 		v, ok := line.Row[c.name]
 		if !ok {
 			return false, fmt.Errorf("table %s: column %s is missing", t.name, c.name)
 		}
-		if v, err = c.imported(v); err != nil {
-			return false, fmt.Errorf("table %s, column %s: %w", t.name, c.name, err)
-		}
-		i.pending = append(i.pending, v)
+		cells[n] = v
 	}
-	i.rows++
-	return false, nil
+	return false, i.add(ctx, t, cells)
 }
 
 // imported is the reverse of exported.
@@ -313,101 +316,4 @@ func (c column) imported(v any) (any, error) {
 		return v, nil
 	}
 	return nil, fmt.Errorf("must be a text, a number, true, false or null")
-}
-
-// flush inserts the rows that were read.
-func (i *importing) flush(ctx context.Context) error {
-	if len(i.pending) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	overriding := ""
-	if i.dialect == migrations.Postgres {
-		overriding = " OVERRIDING SYSTEM VALUE" // some IDs are always generated
-	}
-	fmt.Fprintf(&b, "INSERT INTO %s (%s)%s VALUES ", quoteName(i.of.name), i.of.list(), overriding)
-	for n := range i.pending {
-		switch at := n % len(i.of.columns); {
-		case n == 0:
-			b.WriteString("(")
-		case at == 0:
-			b.WriteString("), (")
-		default:
-			b.WriteString(", ")
-		}
-		if i.dialect == migrations.Postgres {
-			fmt.Fprintf(&b, "$%d", n+1)
-		} else {
-			b.WriteString("?")
-		}
-	}
-	_, err := i.tx.ExecContext(ctx, b.String()+")", i.pending...)
-	i.pending = i.pending[:0]
-	if err != nil {
-		return fmt.Errorf("table %s: %w", i.of.name, err)
-	}
-	return nil
-}
-
-// suspend disables triggers and foreign keys, empties the tables, and returns what restores them.
-func (i *importing) suspend(ctx context.Context, tables []*table) (restore []string, err error) {
-	var statements []string
-	query, read := foreignKeys, func(of, name, definition string) {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", of, quoteName(name)))
-		restore = append(restore, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", of, quoteName(name), definition))
-	}
-	if i.dialect == migrations.SQLite {
-		statements = append(statements, "PRAGMA defer_foreign_keys = ON")
-		query, read = "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'", func(_, name, definition string) {
-			statements = append(statements, "DROP TRIGGER "+quoteName(name))
-			restore = append(restore, definition)
-		}
-		// The triggers of meetings keep the index of searches.
-		statements = append(statements, "DELETE FROM meeting_search")
-		restore = append(restore, "INSERT INTO meeting_search (rowid, body) SELECT id, search_text(title, description, fields) FROM meetings")
-	}
-	rows, err := i.tx.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var of, name, definition string
-		if err := rows.Scan(&of, &name, &definition); err != nil {
-			return nil, err
-		}
-		read(of, name, definition)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	for _, t := range tables {
-		if i.dialect == migrations.Postgres {
-			statements = append(statements, "ALTER TABLE "+quoteName(t.name)+" DISABLE TRIGGER USER")
-			restore = append(restore, "ALTER TABLE "+quoteName(t.name)+" ENABLE TRIGGER USER")
-		}
-		statements = append(statements, "DELETE FROM "+quoteName(t.name))
-	}
-	for _, statement := range statements {
-		if _, err := i.tx.ExecContext(ctx, statement); err != nil {
-			return nil, fmt.Errorf("suspend triggers and foreign keys: %w", err)
-		}
-	}
-	return restore, nil
-}
-
-// sequences returns the statements by which Postgres goes on after the highest IDs. SQLite does so itself.
-func (i *importing) sequences(tables []*table) (statements []string) {
-	if i.dialect != migrations.Postgres {
-		return nil
-	}
-	for _, t := range tables {
-		for _, c := range t.columns {
-			if c.identity {
-				statements = append(statements, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'), greatest(last, 1), last > 0) FROM (SELECT coalesce(max(%s), 0) AS last FROM %s) AS x`,
-					quoteName(t.name), c.name, quoteName(c.name), quoteName(t.name)))
-			}
-		}
-	}
-	return statements
 }

@@ -50,6 +50,16 @@ func (q *Queue) RenewGeneration(ctx context.Context, unused time.Duration) (dele
 	return deleted, nil
 }
 
+// Clear deletes all keys under the prefix, of all layouts and numbers of shards, except what other programs
+// keep there. Processes that use the queue notice it within a second, and fill it again. It is for a
+// database that went back to an earlier state, which older messages would not fit.
+func (q *Queue) Clear(ctx context.Context) error {
+	if _, err := q.deleteKeys(ctx, "{"+q.prefix+":g"); err != nil {
+		return fmt.Errorf("redisqueue: clear: %w", err)
+	}
+	return nil
+}
+
 func (q *Queue) universal() redis.UniversalClient {
 	if q.cluster != nil {
 		return q.cluster
