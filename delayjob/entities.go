@@ -1,6 +1,7 @@
 package delayjob
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -82,4 +83,17 @@ func (l *entities) unpark() (ds []*delivery) {
 		e.parked = nil
 	}
 	return ds
+}
+
+// runLimited runs those of ds that the limit per entity allows, and then what was parked because of
+// them.
+func (jr *jobRunner) runLimited(ctx, handlers context.Context, ds []*delivery) {
+	ds, parked, refused, delays := jr.limit.enter(ds)
+	release(parked)
+	for i, d := range refused {
+		jr.giveBackOne(d, delays[i])
+	}
+	for ; len(ds) > 0; ds = jr.limit.leave(ds) {
+		jr.run(ctx, handlers, ds)
+	}
 }

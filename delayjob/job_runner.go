@@ -211,19 +211,6 @@ func (jr *jobRunner) work(ctx, handlers context.Context) {
 	}
 }
 
-// runLimited runs those of ds that the limit per entity allows, and then what was parked because of
-// them.
-func (jr *jobRunner) runLimited(ctx, handlers context.Context, ds []*delivery) {
-	ds, parked, refused, delays := jr.limit.enter(ds)
-	release(parked)
-	for i, d := range refused {
-		jr.giveBackOne(d, delays[i])
-	}
-	for ; len(ds) > 0; ds = jr.limit.leave(ds) {
-		jr.run(ctx, handlers, ds)
-	}
-}
-
 func (jr *jobRunner) run(ctx, handlers context.Context, ds []*delivery) {
 	if jr.batch != nil {
 		if jr.pace.wait(ctx, len(ds)) != nil {
@@ -276,15 +263,6 @@ func (jr *jobRunner) drain() {
 	if jr.limit != nil {
 		jr.giveBack(jr.limit.unpark())
 	}
-}
-
-// claimedAttempts is the MaxAttempts of a claim. A message with a successor must not die in the
-// queue, so its attempts are counted before it runs.
-func (jr *jobRunner) claimedAttempts() int {
-	if jr.chained != nil {
-		return 0
-	}
-	return jr.opts.MaxAttempts
 }
 
 // giveBack returns messages that have not started to the queue, uncharged and due at once.
@@ -439,17 +417,6 @@ func (jr *jobRunner) settle(ctx context.Context, ds []*delivery, errs []error, t
 	if len(died) > 0 {
 		jr.bury(ctx, died, fs)
 	}
-}
-
-// finish takes a message that is over out of the queue, or replaces it by its successor.
-func (jr *jobRunner) finish(d *delivery, now time.Time) {
-	if jr.chained != nil {
-		if next, ok := jr.chained.successor(d.Message, now); ok {
-			jr.acks(d).replace(d, next)
-			return
-		}
-	}
-	jr.acks(d).ack(d)
 }
 
 func (jr *jobRunner) acks(d *delivery) *acks { return jr.c.acks[d.Lease.Shard] }

@@ -171,6 +171,26 @@ type chained interface {
 	successor(m Message, now time.Time) (Message, bool)
 }
 
+// finish takes a message that is over out of the queue, or replaces it by its successor.
+func (jr *jobRunner) finish(d *delivery, now time.Time) {
+	if jr.chained != nil {
+		if next, ok := jr.chained.successor(d.Message, now); ok {
+			jr.acks(d).replace(d, next)
+			return
+		}
+	}
+	jr.acks(d).ack(d)
+}
+
+// claimedAttempts is the MaxAttempts of a claim. A message with a successor must not die in the
+// queue, so its attempts are counted before it runs.
+func (jr *jobRunner) claimedAttempts() int {
+	if jr.chained != nil {
+		return 0
+	}
+	return jr.opts.MaxAttempts
+}
+
 // errHolderDied is the error of a message whose last lease ended without an attempt left.
 var errHolderDied = errors.New("no attempt left: the process that ran it stopped responding")
 
