@@ -27,6 +27,7 @@ import (
 	"punctual/app/idempotency"
 	"punctual/app/leaving"
 	"punctual/app/syslog"
+	"punctual/app/traces"
 	"punctual/delayjob"
 	"punctual/delayjob/admin"
 	jobstore "punctual/delayjob/gormstore"
@@ -84,6 +85,7 @@ type Application struct {
 	held        *memqueue.Journal     // nil unless the queue is in memory and the database is SQLite
 	scheduler   *delayjob.Scheduler
 	metrics     *metrics
+	tracer      *traces.Tracer // nil: nothing is traced
 	idempotency *idempotency.Middleware
 
 	people        *accountstore.Store
@@ -156,6 +158,14 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	}()
 	if a.db, err = database.Open(ctx, c.Database.URL, database.Options{}); err != nil {
 		return nil, err
+	}
+	if to := c.Traces; to.URL != "" {
+		if a.tracer, err = traces.Start(ctx, traces.Config{URL: to.URL, Headers: to.Headers, Sample: to.Sample, Version: version}, log); err != nil {
+			return nil, err
+		}
+		if err = a.tracer.Statements(a.db.Gorm); err != nil {
+			return nil, err
+		}
 	}
 	if err = a.db.Migrate(ctx); err != nil {
 		return nil, err
@@ -239,7 +249,7 @@ func (a *Application) importers() int {
 func (a *Application) wireAreas() {
 	db := a.db.Gorm
 	scheduler := delayjob.NewScheduler(a.queue, delayjob.SchedulerOptions{
-		Horizon: a.config.Queue.Horizon, Fallback: a.fallbackQueue, Observer: a.metrics, Logger: a.log,
+		Horizon: a.config.Queue.Horizon, Fallback: a.fallbackQueue, Headers: a.traceHeaders(), Observer: a.metrics, Logger: a.log,
 	})
 	a.scheduler = scheduler
 	var trail audit.Trail
@@ -367,7 +377,7 @@ func (a *Application) wireEngine() {
 	loaded := append(slices.Clone(a.jobs), a.topics.Loading()) // topics are popped, or pushed by their own consumer
 	a.consumer = delayjob.NewConsumer(a.queue, a.jobs, delayjob.ConsumerOptions{
 		Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters, OnEmpty: a.reload,
-		Paused: a.pauses.Paused, Middleware: []delayjob.Middleware{databaseOutages}, Observer: a.metrics, Logger: a.log,
+		Paused: a.pauses.Paused, Middleware: a.jobMiddleware(), Observer: a.metrics, Logger: a.log,
 	})
 	a.loader = delayjob.NewLoader(a.queue, loaded, delayjob.LoaderOptions{
 		Incremental: c.LoadEvery.Cron(), Full: c.ReloadEvery.Cron(), Horizon: c.Horizon, Near: max(30*time.Second, 2*c.LoadEvery.Longest()),
@@ -479,5 +489,26 @@ func (a *Application) Close() error {
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
+	if a.tracer != nil { // last, so that it sends what the others did
+		ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+		defer cancel()
+		_ = a.tracer.Close(ctx) // traces may be lost
+	}
 	return errors.Join(errs...)
+}
+
+// jobMiddleware wraps the executions of all jobs, the first one outermost.
+func (a *Application) jobMiddleware() []delayjob.Middleware {
+	if a.tracer == nil {
+		return []delayjob.Middleware{databaseOutages}
+	}
+	return []delayjob.Middleware{a.tracer.Jobs, databaseOutages}
+}
+
+// traceHeaders returns what messages carry to continue the trace that schedules them; nil without traces.
+func (a *Application) traceHeaders() func(context.Context) map[string]string {
+	if a.tracer == nil {
+		return nil
+	}
+	return a.tracer.Headers
 }

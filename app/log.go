@@ -4,9 +4,13 @@ import (
 	"context"
 	"io"
 	"log/slog"
+
+	"punctual/app/traces"
+	"punctual/delayjob"
 )
 
-// NewLogger writes text or JSON lines; level may change later. Lines about a request carry its id.
+// NewLogger writes text or JSON lines; level may change later. Lines about a request carry its ID, lines
+// about a job that of its message, and both that of their trace, if one is recorded.
 func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	if format == "json" {
@@ -26,6 +30,12 @@ type requestHandler struct{ slog.Handler }
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
 		r.AddAttrs(slog.String("request_id", id))
+	}
+	if m, ok := delayjob.MessageFrom(ctx); ok {
+		r.AddAttrs(slog.String("message", m.ID()))
+	}
+	if id := traces.ID(ctx); id != "" {
+		r.AddAttrs(slog.String("trace_id", id))
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -28,7 +28,7 @@ func (a *Application) newFallback() *delayjob.Fallback {
 		Loader:   delayjob.LoaderOptions{Horizon: c.Horizon, Guard: a.obeyFirst, Observer: a.metrics, Logger: a.log},
 		Consumer: delayjob.ConsumerOptions{
 			Jobs: c.Options(), SafetyPoll: c.SafetyPoll, Grace: stopGrace, Failures: a.deadLetters,
-			Middleware: []delayjob.Middleware{databaseOutages}, Observer: a.metrics, Logger: a.log,
+			Middleware: a.jobMiddleware(), Observer: a.metrics, Logger: a.log,
 		},
 		Before: func(ctx context.Context, q delayjob.Queue) error {
 			clock.look(ctx)

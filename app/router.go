@@ -16,6 +16,7 @@ import (
 	"punctual/account"
 	"punctual/app/config"
 	"punctual/app/problem"
+	"punctual/app/traces"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/meeting/linkpages"
 	"punctual/meeting/publicpages"
@@ -47,7 +48,8 @@ func newHTTPServer(h http.Handler) *http.Server {
 
 // newEngine handles unknown routes and prepares every request: ID, log line, timeout, limits, and
 // protection from other sites.
-func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error) {
+// tracer may be nil.
+func newEngine(c config.HTTP, log *slog.Logger, m *metrics, tracer *traces.Tracer) (*gin.Engine, error) {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
@@ -59,7 +61,11 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 	if err != nil {
 		return nil, fmt.Errorf("http.base_url: %w", err)
 	}
-	r.Use(assignRequestID, accessLog(log), warnOfProxies(c.TrustedProxies, log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
+	r.Use(assignRequestID)
+	if tracer != nil {
+		r.Use(tracer.Requests)
+	}
+	r.Use(accessLog(log), warnOfProxies(c.TrustedProxies, log), m.measure, recoverPanics(log), securityHeaders(c.BaseURL), compress, limitRequest, sameOrigin, refuseUnreadable)
 	r.NoRoute(func(c *gin.Context) { // a page serves more than this
 		problem.Write(c, problem.OfStatus(http.StatusNotFound, "There is nothing at this path.", nil))
 	})
@@ -71,7 +77,7 @@ func newEngine(c config.HTTP, log *slog.Logger, m *metrics) (*gin.Engine, error)
 
 // newRouter returns the handler of the process. A worker serves only probes and metrics.
 func newRouter(a *Application) (http.Handler, error) {
-	r, err := newEngine(a.config.HTTP, a.log, a.metrics)
+	r, err := newEngine(a.config.HTTP, a.log, a.metrics, a.tracer)
 	if err != nil {
 		return nil, err
 	}

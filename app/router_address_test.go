@@ -65,7 +65,7 @@ func TestRouter_clientAddress(t *testing.T) {
 // clientAddress is what the program takes for the client's address.
 func clientAddress(t *testing.T, c config.HTTP, headers ...string) (string, *testenv.LogBuffer) {
 	log := &testenv.LogBuffer{}
-	r, err := newEngine(c, NewLogger(log, "text", slog.LevelInfo), newMetrics())
+	r, err := newEngine(c, NewLogger(log, "text", slog.LevelInfo), newMetrics(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 func testServer(t *testing.T, register func(huma.API, *gin.Engine)) (*httptest.Server, *testenv.LogBuffer) {
 	t.Helper()
 	log := &testenv.LogBuffer{}
-	r, err := newEngine(config.Default().HTTP, NewLogger(log, "text", slog.LevelInfo), newMetrics())
+	r, err := newEngine(config.Default().HTTP, NewLogger(log, "text", slog.LevelInfo), newMetrics(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

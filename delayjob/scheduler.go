@@ -39,6 +39,9 @@ type SchedulerOptions struct {
 	// [Fallback.Queue]. It then gets the messages; the loader adds those that remain when the queue
 	// is available again. nil: there never is one.
 	Fallback func() Queue
+	// Headers returns what the messages of a call carry, unless they have headers of their own; nil: nothing.
+	// It is for the trace of the context that schedules them. The loader adds messages without it.
+	Headers  func(ctx context.Context) map[string]string
 	Observer Observer
 	Logger   *slog.Logger
 }
@@ -76,6 +79,14 @@ func (s *Scheduler) Schedule(ctx context.Context, ms ...Message) {
 	}
 	if len(soon) == 0 {
 		return
+	}
+	if s.opts.Headers != nil {
+		headers := s.opts.Headers(ctx)
+		for i := range soon {
+			if soon[i].Headers == nil {
+				soon[i].Headers = headers
+			}
+		}
 	}
 	ctx = context.WithoutCancel(ctx)
 	if q := s.opts.Fallback(); q != nil {

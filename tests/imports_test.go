@@ -34,6 +34,7 @@ var rules = []rule{
 	{"app/database/fold", nil, []string{"golang.org/x/text"}},
 	{"app/database", []string{"app/database/fold", "app/database/receipt", "app/database/transaction", "migrations"}, []string{"gorm.io/", "jackc/pgx", "klauspost/compress", "modernc.org/sqlite"}},
 	{"app/syslog", nil, nil},
+	{"app/traces", []string{"delayjob"}, []string{"gin-gonic/gin", "go.opentelemetry.io/", "gorm.io/gorm"}},
 	{"app/doctor", []string{"app/config", "app/database", "delayjob/redisqueue", "migrations", "notify/email"}, []string{"redis/go-redis", "wneessen/go-mail"}},
 	{"app/audit", []string{"account", "app/database/receipt", "app/database/sqlfile", "meeting"}, []string{"gorm.io/"}},
 	{"app/leaving", []string{"account", "account/fault", "account/gormstore", "account/rest", "app/audit", "delayjob", "meeting", "meeting/booking", "meeting/series", "meeting/waitlist", "notify"}, []string{"danielgtaylor/huma", "gorm.io/"}},

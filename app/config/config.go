@@ -36,7 +36,8 @@ type Config struct {
 	Webhooks      Keep          `yaml:"webhooks"`
 	Meetings      Keep          `yaml:"meetings"`
 
-	Log Log `yaml:"log"`
+	Log    Log    `yaml:"log"`
+	Traces Traces `yaml:"traces"`
 }
 
 // HTTP configures where the API and the page are served.
@@ -242,6 +243,13 @@ type Audit struct {
 	Syslog Syslog        `yaml:"syslog"`
 }
 
+// Traces names the collector of OpenTelemetry traces.
+type Traces struct {
+	URL     string            `yaml:"url" restart:"true" secret:"password"` // of OTLP over HTTP; empty: none are recorded
+	Headers map[string]string `yaml:"headers" restart:"true" secret:"true"`
+	Sample  float64           `yaml:"sample" restart:"true"` // part of the traces that is recorded
+}
+
 // Syslog names a syslog server.
 type Syslog struct {
 	URL    string `yaml:"url" restart:"true"` // empty: none
@@ -302,7 +310,8 @@ func Default() *Config {
 		Webhooks: Keep{30 * 24 * time.Hour},
 		Meetings: Keep{3 * 8760 * time.Hour},
 
-		Log: Log{Level: "info", Format: "text"},
+		Log:    Log{Level: "info", Format: "text"},
+		Traces: Traces{Headers: map[string]string{}, Sample: 1},
 	}
 }
 

@@ -21,8 +21,10 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, calendar, database, email, http, limits, log, mailroom, meetings, notifications, public, queue, sms, topics, webhooks"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, calendar, database, email, http, limits, log, mailroom, meetings, notifications, public, queue, sms, topics, traces, webhooks"},
 		{"public profiles", "http: { pprof_addr: \":6060\" }\n", `c.yaml:1:21: http.pprof_addr is ":6060"; it must be an address of this machine such as 127.0.0.1:6060, because profiles show what the program does`},
+		{"traces of too many", "traces: { sample: 2 }\n", "c.yaml:1:19: traces.sample is 2; it must be from 0 to 1"},
+		{"traces to nowhere", "traces: { url: collector }\n", "c.yaml:1:16: traces.url must be an address such as http://127.0.0.1:4318/v1/traces"},
 		{"limit of nothing", "limits: { heavy: 0 }\n", "c.yaml:1:18: limits.heavy is 0; it must be from 1 to 1000"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},

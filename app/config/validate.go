@@ -93,6 +93,11 @@ func (c *Config) validate() []brokenRule {
 	}
 	r.within("caldav.past", c.CalDAV.Past, day, 10*year)
 	r.within("audit.keep", c.Audit.Keep, 31*day, 50*year)
+	if to := c.Traces.URL; to != "" {
+		u, err := url.Parse(to)
+		r.check(err == nil && isHTTP(u), "traces.url", "must be an address such as http://127.0.0.1:4318/v1/traces")
+	}
+	r.check(c.Traces.Sample >= 0 && c.Traces.Sample <= 1, "traces.sample", "is %v; it must be from 0 to 1", c.Traces.Sample)
 	if to := c.Audit.Syslog; to.URL != "" {
 		_, err := syslog.Parse(to.URL, to.CAFile)
 		r.check(err == nil, "audit.syslog.url", "is %q; it %v", to.URL, err)
