@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures alerts sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pictures alerts sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -33,6 +33,7 @@ help:
 	@echo 'make clocks  the tests at 24 instants: every hour, ends of months, changes of clocks; some hours'
 	@echo 'make attack  what others notice while somebody takes all they can get'
 	@echo 'make interop calendars with Postfix, Dovecot, vdirsyncer, khal, calcurse and Python programs'
+	@echo 'make active-directory  sign-in with a domain controller of Samba; needs root'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
@@ -168,6 +169,12 @@ attack:
 interop:
 	@.ci/install test
 	@$(GO) test -vet=off -count=1 -run '^TestInterop_' -timeout 10m ./tests
+
+# Sign-in with a real Active Directory: a domain controller of Samba. It needs root and Linux, because the ports of a
+# domain are fixed and it gets a loopback address of its own.
+active-directory:
+	@.ci/install active-directory
+	@$(GO) test -count=1 -tags nomsgpack,activedirectory -run '^TestActiveDirectory$$' -timeout 5m ./account/ldap
 
 # From the demonstration, in a browser.
 pictures: $(PAGE)

@@ -38,7 +38,7 @@ type Config struct {
 
 	Domains []string // of addresses; the directory is not asked about others
 	Base    string   // DN of the tree with the people
-	Filter  string   // finds a person; {email} is the address
+	Filter  string   // finds a person; {email} is the address, {user} its part before the @
 	Mail    string   // attribute with the address
 	Name    string   // attribute with the name; without a value: cn
 	Subject string   // attribute that identifies a person for good
@@ -55,6 +55,7 @@ type Config struct {
 // Placeholders of filters.
 const (
 	emailPlaceholder = "{email}"
+	userPlaceholder  = "{user}"
 	dnPlaceholder    = "{dn}"
 )
 
@@ -78,14 +79,19 @@ func Defaults(activeDirectory bool) Config {
 
 // CheckFilters returns an error if a filter is none, or does not say where the address or the DN goes.
 func (c Config) CheckFilters() (filter, groupFilter error) {
-	return checkFilter(c.Filter, emailPlaceholder), checkFilter(c.GroupFilter, dnPlaceholder)
+	return checkFilter(c.Filter, emailPlaceholder, userPlaceholder), checkFilter(c.GroupFilter, dnPlaceholder)
 }
 
-func checkFilter(filter, placeholder string) error {
-	if !strings.Contains(filter, placeholder) {
-		return fmt.Errorf("it must contain %s", placeholder)
+// checkFilter requires one of the placeholders.
+func checkFilter(filter string, placeholders ...string) error {
+	filled := filter
+	for _, p := range placeholders {
+		filled = strings.ReplaceAll(filled, p, "x")
 	}
-	_, err := ldap.CompileFilter(strings.ReplaceAll(filter, placeholder, "x"))
+	if filled == filter {
+		return fmt.Errorf("it must contain %s", strings.Join(placeholders, " or "))
+	}
+	_, err := ldap.CompileFilter(filled)
 	return err
 }
 
@@ -270,7 +276,8 @@ func (d *Directory) search(conn *ldap.Conn, base, filter string, most int, attri
 
 // find returns the person with an address, nil if there is none or more than one.
 func (d *Directory) find(conn *ldap.Conn, email string) (*ldap.Entry, error) {
-	filter := strings.ReplaceAll(d.Filter, emailPlaceholder, ldap.EscapeFilter(email))
+	user, _, _ := strings.Cut(email, "@")
+	filter := strings.NewReplacer(emailPlaceholder, ldap.EscapeFilter(email), userPlaceholder, ldap.EscapeFilter(user)).Replace(d.Filter)
 	found, err := d.search(conn, d.Base, filter, 2, d.Mail, d.Name, "cn", d.Subject, "preferredLanguage")
 	if err != nil {
 		return nil, err

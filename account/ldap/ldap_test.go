@@ -129,6 +129,15 @@ func TestDirectory(t *testing.T) {
 		}
 	}
 
+	// The part of the address before the @ can be the name of the account.
+	named := c
+	named.Filter = "(uid={user})"
+	for email, want := range map[string]error{"grace@example.org": nil, "grace*@example.org": account.ErrWrongCredentials, "*@example.org": account.ErrWrongCredentials} {
+		if id, err := ldap.New(named).Authenticate(t.Context(), email, "right", false); !errors.Is(err, want) || err == nil && id.Subject != grace.Subject {
+			t.Errorf("by name, %s: %+v %v", email, id, err)
+		}
+	}
+
 	// Groups decide nothing unless roles are set.
 	plain := c
 	plain.Roles = nil

@@ -21,11 +21,10 @@ func (u *upload) chooseRooms(target Member) error {
 	}
 	var held []*meeting.Room
 	if target != (Member{}) {
-		entries, err := u.entries(u.ctx(), u.collection(), []Member{target})
+		e, err := u.entry(u.ctx(), u.collection(), target)
 		if err != nil {
 			return err
 		}
-		e := entries[target.key()]
 		if e == nil {
 			return ErrChanged
 		}

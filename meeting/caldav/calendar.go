@@ -120,18 +120,14 @@ func (s *Server) differences(ctx context.Context, c Collection, members []Member
 		changed, names[m.key()] = append(changed, m), d
 	}
 	for part := range slices.Chunk(changed, 500) {
-		texts, err := s.render(ctx, c, part, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range part {
+		err := s.render(ctx, c, part, nil, func(m Member, text string) error { // what is gone meanwhile has none
 			d := names[m.key()]
-			text, there := texts[m.key()]
-			if !there { // gone meanwhile
-				continue
-			}
 			d.ETag = etag(text)
 			cs = append(cs, d)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	was := make(map[string]Change, len(recorded))
@@ -187,16 +183,15 @@ func etag(text string) string {
 	return `"` + hex.EncodeToString(h.Sum(nil)[:16]) + `"`
 }
 
-// render returns the iCalendar of members by their key, without those that are gone. shape, unless it
-// is nil, changes what is rendered.
-func (s *Server) render(ctx context.Context, c Collection, members []Member, shape func(*Entry)) (map[string]string, error) {
-	texts := make(map[string]string, len(members))
+// render passes the iCalendar of members to take, one by one, without those that are gone. shape, unless it
+// is nil, changes what is rendered. The dates of one series at a time are in memory.
+func (s *Server) render(ctx context.Context, c Collection, members []Member, shape func(*Entry), take func(m Member, text string) error) error {
 	own := map[string]*Stored{}
 	var objects []int64
 	if c.RoomID == 0 {
 		stored, err := s.storedBy(ctx, c.UserID)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, m := range members {
 			if o := stored[m.key()]; o != nil {
@@ -205,25 +200,30 @@ func (s *Server) render(ctx context.Context, c Collection, members []Member, sha
 		}
 		os, err := s.Store.ObjectsByID(ctx, objects)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, o := range os {
 			own[o.member().key()] = o
 		}
 	}
-	entries, err := s.entries(ctx, c, members)
+	entryOf, err := s.entries(ctx, c, members)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, m := range members {
 		o := own[m.key()]
 		if m.ObjectID != 0 {
 			if o != nil {
-				texts[m.key()] = o.ICS
+				if err := take(m, o.ICS); err != nil {
+					return err
+				}
 			}
 			continue
 		}
-		e := entries[m.key()]
+		e, err := entryOf(m)
+		if err != nil {
+			return err
+		}
 		if e == nil {
 			continue
 		}
@@ -237,13 +237,25 @@ func (s *Server) render(ctx context.Context, c Collection, members []Member, sha
 		if o != nil {
 			text = withExtras(text, o.ICS)
 		}
-		texts[m.key()] = text
+		if err := take(m, text); err != nil {
+			return err
+		}
 	}
-	return texts, nil
+	return nil
 }
 
-// entries returns the meetings and series among members by their key.
-func (s *Server) entries(ctx context.Context, c Collection, members []Member) (map[string]*Entry, error) {
+// entry returns a meeting or a series; nil: there is none any longer.
+func (s *Server) entry(ctx context.Context, c Collection, m Member) (*Entry, error) {
+	of, err := s.entries(ctx, c, []Member{m})
+	if err != nil {
+		return nil, err
+	}
+	return of(m)
+}
+
+// entries returns a function that returns the meetings and series among members; nil: there is none. It reads
+// a series when it is called.
+func (s *Server) entries(ctx context.Context, c Collection, members []Member) (of func(Member) (*Entry, error), err error) {
 	var ids, series []int64
 	for _, m := range members {
 		switch {
@@ -269,20 +281,16 @@ func (s *Server) entries(ctx context.Context, c Collection, members []Member) (m
 		}
 		entries[Member{MeetingID: m.ID}.key()] = e
 	}
-	for _, id := range series {
-		e, err := s.seriesEntry(ctx, c, id)
-		if err != nil {
-			return nil, err
+	return func(m Member) (*Entry, error) {
+		if m.SeriesID == 0 {
+			return entries[m.key()], nil
 		}
-		if e == nil {
-			continue
-		}
-		if o, ok := ofSeries[id]; ok {
+		e, err := s.seriesEntry(ctx, c, m.SeriesID)
+		if o, ok := ofSeries[m.SeriesID]; ok && e != nil {
 			e.UID, e.Sequence = o.UID, max(e.Sequence, o.Sequence)
 		}
-		entries[Member{SeriesID: id}.key()] = e
-	}
-	return entries, nil
+		return e, err
+	}, nil
 }
 
 // view returns a meeting as the reader of a calendar sees it. Every reader of a room's calendar sees

@@ -28,11 +28,10 @@ func (u *upload) change(target Member, shown string) (Member, error) {
 	if err := u.findMailed(old); err != nil {
 		return target, err
 	}
-	entries, err := u.entries(u.ctx(), u.collection(), []Member{target})
+	e, err := u.entry(u.ctx(), u.collection(), target)
 	if err != nil {
 		return target, err
 	}
-	e := entries[target.key()]
 	if e == nil {
 		return target, ErrChanged
 	}
@@ -606,11 +605,10 @@ func (r *request) delete() error {
 }
 
 func (r *request) cancel(target Member) error {
-	entries, err := r.entries(r.ctx(), r.collection(), []Member{target})
+	e, err := r.entry(r.ctx(), r.collection(), target)
 	if err != nil {
 		return err
 	}
-	e := entries[target.key()]
 	if e == nil {
 		return meeting.ErrNotFound
 	}

@@ -81,11 +81,10 @@ func (u *upload) store() (created bool, err error) {
 		return false, err
 	}
 	if existing == nil && target != (Member{}) {
-		texts, err := u.render(u.ctx(), u.collection(), []Member{target}, nil)
+		err := u.render(u.ctx(), u.collection(), []Member{target}, nil, func(_ Member, text string) error { shown = text; return nil })
 		if err != nil {
 			return false, err
 		}
-		shown = texts[target.key()]
 	}
 	if err := u.chooseRooms(target); err != nil {
 		return false, err
@@ -328,11 +327,10 @@ func (u *upload) target(existing *Change) (*Stored, Member, error) {
 		return stored, Member{}, nil
 	}
 	if stored.ID == 0 {
-		shown, err := u.entries(u.ctx(), u.collection(), []Member{target})
+		e, err := u.entry(u.ctx(), u.collection(), target)
 		if err != nil {
 			return nil, Member{}, err
 		}
-		e := shown[target.key()]
 		if e == nil {
 			return nil, Member{}, ErrChanged
 		}

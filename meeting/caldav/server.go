@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -395,16 +396,16 @@ func (r *request) texts(os []Change, shape func(*Entry)) (map[string]string, err
 		members[i] = memberOf(o.Object)
 	}
 	all, size := make(map[string]string, len(os)), 0
-	for begin := 0; begin < len(members); begin += renderedAtOnce {
-		texts, err := r.render(r.ctx(), r.collection(), members[begin:min(begin+renderedAtOnce, len(members))], shape)
-		if err != nil {
-			return nil, err
+	take := func(m Member, text string) error {
+		if all[m.key()], size = text, size+len(text); size > maxAnswer {
+			detail := fmt.Sprintf("at most %d MB of events at once: ask for a shorter time or for fewer events", maxAnswer>>20)
+			return &davError{status: http.StatusForbidden, condition: "number-of-matches-within-limits", detail: detail}
 		}
-		for k, t := range texts {
-			if all[k], size = t, size+len(t); size > maxAnswer {
-				detail := fmt.Sprintf("at most %d MB of events at once: ask for a shorter time or for fewer events", maxAnswer>>20)
-				return nil, &davError{status: http.StatusForbidden, condition: "number-of-matches-within-limits", detail: detail}
-			}
+		return nil
+	}
+	for some := range slices.Chunk(members, renderedAtOnce) {
+		if err := r.render(r.ctx(), r.collection(), some, shape, take); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

@@ -92,7 +92,7 @@ func startLDAP(entries string) (*LDAPServer, error) {
 		func() error { return os.Mkdir(filepath.Join(s.dir, "data"), 0o700) },
 		func() error { return os.WriteFile(conf, []byte(text), 0o600) },
 		func() error { return os.WriteFile(ldif, []byte(entries), 0o600) },
-		func() error { return writeCertificate(s.dir) },
+		func() error { return writeCertificate(s.dir, net.IPv4(127, 0, 0, 1)) },
 	} {
 		if err := write(); err != nil {
 			return nil, err
@@ -118,14 +118,14 @@ func startLDAP(entries string) (*LDAPServer, error) {
 	})
 }
 
-// writeCertificate writes cert.pem and key.pem for 127.0.0.1, which is its own authority.
-func writeCertificate(dir string) error {
+// writeCertificate writes cert.pem and key.pem for an address, which is its own authority.
+func writeCertificate(dir string, ip net.IP) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "slapd"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "slapd"}, IPAddresses: []net.IP{ip},
 		NotBefore: time.Now().AddDate(-50, 0, 0), NotAfter: time.Now().AddDate(50, 0, 0), // wherever a test moves the clock
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
