@@ -139,6 +139,8 @@ type Recipient struct {
 type (
 	Facts      = meeting.Facts
 	Series     = meeting.SeriesFacts
+	SeriesPart = meeting.SeriesPart
+	FieldFact  = meeting.FieldFact
 	Occurrence = meeting.Occurrence
 	Requested  = meeting.Requested
 	Placement  = meeting.Placement

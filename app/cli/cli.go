@@ -79,7 +79,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
 	root.PersistentFlags().StringVar(&c.configFile, "config", config.DefaultFile, "path of the configuration file")
-	root.AddCommand(c.serveCommand(), c.healthCommand(), c.doctorCommand(), c.migrateCommand(), c.databaseCommand(), c.backupCommand(), c.restoreCommand(), c.configCommand(), c.userCommand(), c.authCommand(), c.secretCommand(), c.queueCommand(), c.zonesCommand(), c.importCommand(), c.exportCommand(), c.mailroomCommand(), c.demoCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.healthCommand(), c.doctorCommand(), c.migrateCommand(), c.databaseCommand(), c.backupCommand(), c.restoreCommand(), c.configCommand(), c.userCommand(), c.authCommand(), c.secretCommand(), c.queueCommand(), c.zonesCommand(), c.importCommand(), c.exportCommand(), c.mailroomCommand(), c.notifyCommand(), c.demoCommand(), c.versionCommand())
 	markUsageErrors(root)
 	return root
 }

@@ -112,3 +112,24 @@ func TestMain_exitCodes(t *testing.T) {
 		}
 	}
 }
+
+func TestNotifyPreview(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"invitation"}, 0, "Subject: Invitation: Design review"},
+		{[]string{"invitation", "--language", "de", "--format", "html"}, 0, `<html lang="de"`},
+		{[]string{"gossip"}, 2, "use one of approval_reminder approval_request"},
+		{[]string{"invitation", "--language", "fr"}, 2, `unknown language "fr"`},
+		{[]string{"invitation", "--format", "pdf"}, 2, `unknown format "pdf"`},
+	} {
+		var out, errs strings.Builder
+		code := Main(append([]string{"punctual", "notify", "preview"}, tt.args...), strings.NewReader(""), &out, &errs)
+		if code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
+			t.Errorf("%v: exit code %d, want %d and %q in\n%s%s", tt.args, code, tt.code, tt.want, out.String(), errs.String())
+		}
+	}
+}

@@ -15,13 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
-	"punctual/meeting"
 	"punctual/notify"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-var start = time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 
 func newRenderer(t *testing.T) *Renderer {
 	t.Helper()
@@ -63,190 +60,6 @@ func decide(n notify.Notification) string {
 	return fmt.Sprintf("https://rooms.example.org/decide?token=%d", n.Facts.Request.Number)
 }
 
-// sample is a notification with everything in it, for a reader of that language.
-func sample(kind notify.Kind, locale string) notify.Notification {
-	n := notify.Notification{
-		ID: 7, Kind: kind, Channel: notify.Email, MeetingID: 42,
-		To: notify.Recipient{Name: "Ada Lovelace", Address: "ada@example.org", Locale: locale, Timezone: "Europe/Berlin"},
-		Facts: notify.Facts{
-			MeetingID: 42, Title: "Design review", Description: "Agenda:\n1. The engine\n2. Questions & answers",
-			Start: start, End: start.Add(time.Hour), Timezone: "Asia/Shanghai",
-			Rooms:     []string{"Turing", "Hopper"},
-			Organizer: notify.Contact{Name: "Grace Hopper", Email: "grace@example.org"},
-			Attendees: []notify.Contact{
-				{Name: "Ada Lovelace", Email: "ada@example.org"}, {Name: "O'Brien, Conan", Email: "conan@example.org"},
-				{Email: "wang@example.org"},
-			},
-			Sequence: 3,
-		},
-		CreatedAt: time.Date(2027, 2, 1, 8, 0, 0, 0, time.UTC),
-	}
-	if locale == "zh-CN" {
-		n.To.Name, n.To.Timezone = "王小明", "Asia/Shanghai"
-		n.Facts.Title, n.Facts.Rooms = "产品设计评审", []string{"图灵厅"}
-		n.Facts.Organizer.Name = "李雷"
-		n.Facts.Description = "议程:\n1. 引擎\n2. 问答"
-	}
-	return n
-}
-
-type scenario struct {
-	name string
-	n    notify.Notification
-	now  time.Time
-}
-
-func scenarios() []scenario {
-	var all []scenario
-	for _, lang := range []string{"en", "zh-CN", "de"} {
-		add := func(name string, kind notify.Kind, now time.Time, fill func(*notify.Facts)) {
-			n := sample(kind, lang)
-			fill(&n.Facts)
-			n.MeetingID = n.Facts.MeetingID
-			all = append(all, scenario{lang + "/" + name, n, now})
-		}
-		by := "Grace Hopper"
-		if lang == "zh-CN" {
-			by = "李雷"
-		}
-		none := func(*notify.Facts) {}
-		add("reminder-start", notify.Reminder, start.Add(-15*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
-		add("reminder-start-late", notify.Reminder, start.Add(2*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "start", 900 })
-		add("reminder-check-in", notify.Reminder, start.Add(-15*time.Minute), func(f *notify.Facts) {
-			f.Before, f.Offset, f.CheckInBy = "start", 900, new(start.Add(10*time.Minute))
-		})
-		add("reminder-end", notify.Reminder, start.Add(55*time.Minute), func(f *notify.Facts) { f.Before, f.Offset = "end", 300 })
-		add("invitation", notify.Invitation, start.Add(-24*time.Hour), none)
-		add("change", notify.Change, start, func(f *notify.Facts) { f.By = by })
-		add("cancellation", notify.Cancellation, start, func(f *notify.Facts) { f.By, f.Reason, f.Sequence = by, "The projector\nis broken.", 4 })
-		add("approval-request", notify.ApprovalRequest, start, func(f *notify.Facts) { f.Deadline = new(start.Add(-90 * time.Minute)) })
-		asked := func(f *notify.Facts) {
-			f.Deadline = new(start.Add(-90 * time.Minute))
-			f.Request = &notify.Requested{Number: 3, OnTimeout: "rejected"}
-		}
-		move := &notify.Placement{Start: start.Add(26 * time.Hour), End: start.Add(27 * time.Hour), Rooms: []string{"Board"}}
-		add("approval-request-second", notify.ApprovalRequest, start, func(f *notify.Facts) {
-			asked(f)
-			f.Request.Agreed, f.Request.For, f.Request.OnTimeout = []string{by}, []string{"Mona", "Max"}, "confirmed"
-		})
-		add("approval-request-move", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); f.Move = move })
-		add("approval-reminder", notify.ApprovalReminder, start.Add(-150*time.Minute), asked)
-		add("approval-reminder-move", notify.ApprovalReminder, start.Add(-150*time.Minute), func(f *notify.Facts) { asked(f); f.Move = move })
-		add("escalation", notify.Escalation, start.Add(-4*time.Hour), asked)
-		add("decision-approved-by-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "confirmed", "timeout" })
-		add("decision-move-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Move = "rejected", by, move })
-		add("decision-move-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason, f.Move = "rejected", "timeout", move })
-		add("decision-confirmed", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "confirmed", by, "Enjoy!" })
-		add("decision-rejected", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.By, f.Comment = "rejected", by, "Too short notice." })
-		add("decision-timeout", notify.Decision, start, func(f *notify.Facts) { f.Decision, f.Reason = "rejected", "timeout" })
-		add("invitation-booked-for", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy = "Bo Li" })
-		add("invitation-booked-for-you", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy, f.Organizer.Email = "Bo Li", "ada@example.org" })
-		add("invitation-handover", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) { f.By, f.Handover = "Bo Li", true })
-		add("approval-request-booked-for", notify.ApprovalRequest, start.Add(-24*time.Hour), func(f *notify.Facts) { f.BookedBy = "Bo Li" })
-		add("invitation-answered", notify.Change, start, func(f *notify.Facts) {
-			f.By = by
-			f.Attendees[0].Response, f.Attendees[1].Response, f.Attendees[2].Response = "accepted", "tentative", "declined"
-		})
-		add("declined", notify.Declined, start.Add(-24*time.Hour), func(f *notify.Facts) { f.By, f.Comment = by, "I am on a train." })
-		add("released", notify.Released, start, none)
-		add("released-third-time", notify.Released, start, func(f *notify.Facts) { f.Reason, f.NoShows = "no_show", 3 })
-		add("released-by-somebody", notify.Released, start, func(f *notify.Facts) { f.By, f.Reason = by, "Nobody answered at the door." })
-		waits := func(f *notify.Facts) { // there is no meeting, and nobody was invited
-			f.MeetingID, f.Organizer, f.Attendees, f.Description, f.Sequence = 0, notify.Contact{}, nil, "", 0
-		}
-		add("invitation-fields", notify.Invitation, start.Add(-24*time.Hour), func(f *notify.Facts) {
-			f.Fields = []meeting.FieldFact{{Label: "Cost center", Labels: map[string]string{"de": "Kostenstelle", "zh": "成本中心"}, Value: "4711"}, {Label: "Seats", Value: 12.5}, {Label: "Catering", Value: true}}
-		})
-		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline, f.WaitID = new(start.Add(-22*time.Hour)), 6 })
-		add("waitlist-booked", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "confirmed" })
-		add("waitlist-booked-pending", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "pending" })
-		for _, why := range []string{"start", "offer", "inactive"} {
-			add("waitlist-expired-"+why, notify.WaitlistExpired, start, func(f *notify.Facts) { waits(f); f.Reason = why })
-		}
-		add("waitlist-expired-rules", notify.WaitlistExpired, start, func(f *notify.Facts) {
-			waits(f)
-			f.Reason, f.Comment = "rules", "Turing must be booked at least 4h ahead"
-		})
-		link := func(f *notify.Facts) { *f = notify.Facts{LinkSeed: "seed", Deadline: new(start)} }
-		add("invite-user", notify.InviteUser, start.AddDate(0, 0, -7), func(f *notify.Facts) { link(f); f.By = by })
-		add("password-reset", notify.PasswordReset, start.Add(-time.Hour), link)
-		for _, what := range []string{"passkey", "second_factor", "app_password"} {
-			add("sign-in-added-"+strings.ReplaceAll(what, "_", "-"), notify.SignInAdded, start, func(f *notify.Facts) {
-				*f = notify.Facts{Reason: what}
-				if what != "second_factor" {
-					f.Title = "Phone"
-				}
-			})
-		}
-		add("handover", notify.Handover, start, func(f *notify.Facts) { *f = notify.Facts{By: by, Organizer: notify.Contact{Name: "Bo Li"}, Count: 12} })
-		add("fault-report", notify.FaultReport, start, func(f *notify.Facts) {
-			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "equipment", Comment: "The projector\nshows no picture"}
-		})
-		add("fault-report-other", notify.FaultReport, start, func(f *notify.Facts) {
-			*f = notify.Facts{By: by, Rooms: []string{"Turing"}, Reason: "other", Comment: "It smells"}
-		})
-		add("digest", notify.DigestMail, start.Add(-16*time.Hour), func(f *notify.Facts) {
-			*f = notify.Facts{Start: start.Add(-10 * time.Hour), End: start.Add(14 * time.Hour), Timezone: f.Timezone, Reason: "tomorrow", Count: 2, Agenda: []notify.AgendaItem{
-				{MeetingID: 42, Title: f.Title, Start: start, End: start.Add(time.Hour), Rooms: f.Rooms},
-				{MeetingID: 43, Title: "Board <b>", Start: start.Add(2 * time.Hour), End: start.Add(3 * time.Hour), Pending: true},
-			}}
-		})
-		add("digest-week", notify.DigestMail, start.Add(-time.Hour), func(f *notify.Facts) {
-			*f = notify.Facts{Start: start.Add(-time.Hour), End: start.AddDate(0, 0, 7), Timezone: f.Timezone, Reason: "week", Count: 60, Agenda: []notify.AgendaItem{
-				{MeetingID: 41, Title: f.Title, Start: start.Add(-20 * time.Hour), End: start, Rooms: f.Rooms},
-				{MeetingID: 42, Title: f.Title, Start: start.AddDate(0, 0, 1), End: start.AddDate(0, 0, 1).Add(time.Hour), Rooms: f.Rooms},
-			}}
-		})
-		add("test-mail", notify.TestMail, start, func(f *notify.Facts) { *f = notify.Facts{} })
-		add("sms-limit", notify.SMSLimit, start, func(f *notify.Facts) { *f = notify.Facts{Count: 1000} })
-		series := func(f *notify.Facts) {
-			f.SeriesID = 5
-			f.Series = &notify.Series{
-				ID: 5, Start: "20270210T170000", End: "20270210T180000", Rule: "FREQ=WEEKLY;BYDAY=WE,FR;UNTIL=20270331T150000Z",
-				ExDates: []string{"20270212T170000", "20270217T170000"}, RDates: []string{"20270214T170000"},
-				Count: 14, Last: time.Date(2027, 3, 31, 9, 0, 0, 0, time.UTC),
-			}
-			for _, d := range []int{0, 4, 9, 14, 16, 21} {
-				f.Series.Dates = append(f.Series.Dates, start.AddDate(0, 0, d))
-			}
-		}
-		other := notify.Occurrence{OriginalStart: start.AddDate(0, 0, 9), Start: start.AddDate(0, 0, 9).Add(time.Hour), End: start.AddDate(0, 0, 9).Add(2 * time.Hour), Rooms: []string{"Board"}}
-		add("invitation-series", notify.Invitation, start, func(f *notify.Facts) { series(f); f.Series.Overrides = []notify.Occurrence{other} })
-		add("declined-series", notify.Declined, start, func(f *notify.Facts) { series(f); f.By = by })
-		add("approval-request-series", notify.ApprovalRequest, start, func(f *notify.Facts) { asked(f); series(f) })
-		add("approval-reminder-series", notify.ApprovalReminder, start.Add(-2*time.Hour), func(f *notify.Facts) { asked(f); series(f) })
-		add("escalation-series", notify.Escalation, start.Add(-4*time.Hour), func(f *notify.Facts) { asked(f); series(f) })
-		add("decision-confirmed-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.By = "confirmed", by })
-		add("decision-rejected-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.By = "rejected", by })
-		add("decision-timeout-series", notify.Decision, start, func(f *notify.Facts) { series(f); f.Decision, f.Reason = "rejected", "timeout" })
-		add("change-series", notify.Change, start, func(f *notify.Facts) { series(f); f.By = by })
-		add("cancellation-series", notify.Cancellation, start, func(f *notify.Facts) { series(f); f.By = by })
-		split := func(part meeting.SeriesPart) func(*notify.Facts) {
-			return func(f *notify.Facts) {
-				series(f)
-				f.By, f.Series.Part, f.Series.Split = by, part, new(start.AddDate(0, 0, 56))
-				if part == "goes_on" {
-					f.Series.Split = &f.Start
-				}
-			}
-		}
-		add("change-series-ends", notify.Change, start, split("ends"))
-		add("change-series-goes-on", notify.Change, start, split("goes_on"))
-		add("cancellation-series-replaced", notify.Cancellation, start, split("ends"))
-		add("invitation-date-added", notify.Invitation, start, func(f *notify.Facts) {
-			series(f)
-			f.By, f.Series.Part, f.Series.Count, f.Series.Dates = by, "added", 1, f.Series.Dates[:1]
-			f.Series.Last = f.Start
-		})
-		add("cancellation-some-dates", notify.Cancellation, start, func(f *notify.Facts) {
-			series(f)
-			f.By, f.Series.Count, f.Series.Dates, f.Series.Cancelled = by, 1, f.Series.Dates[2:3], []notify.Occurrence{other}
-		})
-		add("change-date-of-series", notify.Change, start, func(f *notify.Facts) { f.By, f.SeriesID, f.OriginalStart = by, 5, new(start.Add(-time.Hour)) })
-	}
-	return all
-}
-
 // A rule is said in words only where they are few and right.
 func TestRule(t *testing.T) {
 	t.Parallel()
@@ -284,13 +97,13 @@ func TestRule(t *testing.T) {
 func TestGolden(t *testing.T) {
 	r := newRenderer(t)
 	whole := map[notify.Kind]bool{}
-	for _, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
-			m, err := r.Mail(s.n, s.now)
+	for _, s := range samples() {
+		t.Run(s.Name, func(t *testing.T) {
+			m, err := r.Mail(s.Notification, s.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sms, err := r.SMS(s.n, s.now)
+			sms, err := r.SMS(s.Notification, s.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,10 +111,10 @@ func TestGolden(t *testing.T) {
 			if m.Calendar != "" {
 				got += "\n" + m.Method + "\n" + strings.ReplaceAll(m.Calendar, "\r\n", "\n")
 			}
-			golden(t, s.name+".golden", got+"\n"+seen(t, m.HTML))
-			if s.n.To.Locale == "en" && !whole[s.n.Kind] {
-				whole[s.n.Kind] = true
-				golden(t, s.name+".html", m.HTML)
+			golden(t, s.Name+".golden", got+"\n"+seen(t, m.HTML))
+			if s.Notification.To.Locale == "en" && !whole[s.Notification.Kind] {
+				whole[s.Notification.Kind] = true
+				golden(t, s.Name+".html", m.HTML)
 			}
 		})
 	}
@@ -536,29 +349,29 @@ func TestUnknownKinds(t *testing.T) {
 // A guest who is invited by SMS answers by its link; other messages have none.
 func TestSMS_linksToAnswer(t *testing.T) {
 	r := newRenderer(t)
-	for _, s := range scenarios() {
-		s.n.Channel = notify.SMS
-		text, err := r.SMS(s.n, s.now)
+	for _, s := range samples() {
+		s.Notification.Channel = notify.SMS
+		text, err := r.SMS(s.Notification, s.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers := (s.n.Kind == notify.Invitation || s.n.Kind == notify.Change) && !strings.Contains(s.name, "ends")
+		answers := (s.Notification.Kind == notify.Invitation || s.Notification.Kind == notify.Change) && !strings.Contains(s.Name, "ends")
 		if got := strings.Contains(text, " https://rooms.example.org/respond?token="); got != answers {
-			t.Errorf("%s: %s", s.name, text)
+			t.Errorf("%s: %s", s.Name, text)
 		}
 	}
 }
 
 func TestShortMessagesAreShort(t *testing.T) {
 	r := newRenderer(t)
-	for _, s := range scenarios() {
-		s.n.Facts.Title = strings.Repeat("长", 300)
-		got, err := r.SMS(s.n, s.now)
+	for _, s := range samples() {
+		s.Notification.Facts.Title = strings.Repeat("长", 300)
+		got, err := r.SMS(s.Notification, s.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n := len([]rune(got)); n > 134 || strings.Contains(got, "\n") { // two parts of UCS-2
-			t.Errorf("%s: %d characters: %s", s.name, n, got)
+			t.Errorf("%s: %d characters: %s", s.Name, n, got)
 		}
 	}
 }
