@@ -66,12 +66,15 @@ func (a *attempts) limited(ctx context.Context, charges []charge, attempt func()
 		return err
 	}
 	end := a.begin(charges)
+	failed := true // also if attempt panics: others must not wait for it
+	defer func() {
+		if !failed {
+			forgive(ctx, charges)
+		}
+		end(!failed)
+	}()
 	err := attempt()
-	failed := isFailure(err)
-	if !failed {
-		forgive(ctx, charges)
-	}
-	end(!failed)
+	failed = isFailure(err)
 	return err
 }
 

@@ -14,7 +14,7 @@ var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallel
 
 // decoyHash has the form and the cost of a real hash and matches no password. Comparing with it
 // makes an unknown address take as long as a wrong password.
-const decoyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+var decoyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // hasher computes a few password hashes at a time. A burst of sign-ins queues instead of using all
 // memory and cores.

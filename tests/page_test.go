@@ -130,6 +130,7 @@ func startBrowser() {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium-headless-shell"),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("renderer-process-limit", "2"), chromedp.Flag("in-process-gpu", true), chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("force-prefers-reduced-motion", true), // each frame costs; see moves
 		chromedp.Flag("lang", "en-GB"), chromedp.Env("LANGUAGE=en_GB"),
 	)
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
@@ -292,10 +293,19 @@ func (b *tab) dark(dark bool) {
 	if dark {
 		scheme = "dark"
 	}
+	b.prefers("prefers-color-scheme", scheme)
+}
+
+// moves lets things on the page slide and fade, as most people see them.
+func (b *tab) moves() {
+	b.t.Helper()
+	b.prefers("prefers-reduced-motion", "no-preference")
+}
+
+func (b *tab) prefers(feature, value string) {
+	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: value}}})
 		return err
 	}))
 }
@@ -432,6 +442,7 @@ func TestPageBooks(t *testing.T) {
 	date := quietDay()
 
 	b := browse(t, server)
+	b.moves()
 	b.open("/")
 	b.fill("Email", "alan@example.org")
 	b.fill("Password", "not this")

@@ -25,6 +25,7 @@ func TestPageUndo(t *testing.T) {
 	}
 
 	b := browse(t, server)
+	b.moves()
 	b.signIn("alan@example.org", demoPassword)
 	b.open(at("/meetings/%d", m.ID))
 	b.press("Cancel meeting")

@@ -131,6 +131,11 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 	}
 	s.env = append(s.env, c.Env...)
 	s.Configure(t, c.yaml(addr, s.URL))
+	if c.Database == "" && !c.NoAdmin {
+		if err := s.migrated(t); err != nil {
+			t.Fatalf("server: %v", err)
+		}
+	}
 	t.Cleanup(func() {
 		if s.process != nil && !s.killed {
 			if code := s.Stop(); code != 0 {
@@ -143,6 +148,39 @@ func PrepareServer(t testing.TB, c Config) *ServerInstance {
 		removeAll(t, dir)
 	})
 	return s
+}
+
+// migratedSQLite is the content of a file with the tables that the program makes at its first start. Copying it is
+// cheaper than making them for each server; servers without an admin make their own.
+var migratedSQLite struct {
+	sync.Once
+	content []byte
+	err     error
+}
+
+func (s *ServerInstance) migrated(t testing.TB) error {
+	m := &migratedSQLite
+	m.Do(func() {
+		var dir string
+		if dir, m.err = serverDir(baseDir, "migrated"); m.err != nil {
+			return
+		}
+		cmd := s.Command(t, "migrate", "up")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PUNCTUAL_DATABASE_URL=sqlite:punctual.db")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			m.err = fmt.Errorf("migrate up: %w\n%s", err, out)
+			return
+		}
+		m.content, m.err = os.ReadFile(filepath.Join(dir, "punctual.db"))
+	})
+	if m.err != nil {
+		return m.err
+	}
+	data := filepath.Join(s.Dir, "data")
+	if err := os.Mkdir(data, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(data, "punctual.db"), m.content, 0o600)
 }
 
 func (c Config) yaml(addr, baseURL string) string {
