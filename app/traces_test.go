@@ -76,7 +76,9 @@ func TestTraces(t *testing.T) {
 	if res.status != http.StatusAccepted {
 		t.Fatalf("%d %s", res.status, res.body)
 	}
-	eventually(t, func() bool { return len(got.named("notify.email")) == 1 && len(got.named("POST /api/v1/notifications/test")) == 1 })
+	eventually(t, func() bool {
+		return len(got.named("notify.email")) == 1 && len(got.named("POST /api/v1/notifications/test")) == 1
+	})
 
 	request, mail := got.named("POST /api/v1/notifications/test")[0], got.named("notify.email")[0]
 	if string(mail.TraceId) != string(request.TraceId) || string(mail.ParentSpanId) != string(request.SpanId) {
