@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pictures sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop pooler pictures sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -33,6 +33,7 @@ help:
 	@echo 'make clocks  the tests at 24 instants: every hour, ends of months, changes of clocks; some hours'
 	@echo 'make attack  what others notice while somebody takes all they can get'
 	@echo 'make interop calendars with Postfix, Dovecot, vdirsyncer, khal, calcurse and Python programs'
+	@echo 'make pooler  three processes behind PgBouncer in transaction mode'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
@@ -163,6 +164,11 @@ attack:
 interop:
 	@.ci/install test
 	@$(GO) test -vet=off -count=1 -run '^TestInterop_' -timeout 10m ./tests
+
+# Behind PgBouncer, which is installed for this only.
+pooler:
+	@.ci/install pooler
+	@$(GO) test -vet=off -count=1 -tags $(subst -tags=,,$(filter -tags=%,$(GOFLAGS))),pooler -run '^TestPooler$$' -timeout 5m ./tests
 
 # From the demonstration, in a browser.
 pictures: $(PAGE)
