@@ -90,6 +90,9 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 	db.Gorm, err = gorm.Open(dialector, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
+		// With SELECT *, statements that are prepared would fail once on each connection after a newer version
+		// added a column, while this version still runs beside it.
+		QueryFields: true,
 		Logger:                 logger.Discard, // errors are returned
 		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
 	})
