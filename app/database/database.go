@@ -93,8 +93,8 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 		// With SELECT *, statements that are prepared would fail once on each connection after a newer version
 		// added a column, while this version still runs beside it.
 		QueryFields: true,
-		Logger:                 logger.Discard, // errors are returned
-		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
+		Logger:      logger.Discard, // errors are returned
+		NowFunc:     func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
 	})
 	return err
 }
