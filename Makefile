@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pictures alerts sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pooler pictures alerts sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -34,6 +34,7 @@ help:
 	@echo 'make attack  what others notice while somebody takes all they can get'
 	@echo 'make interop calendars with Postfix, Dovecot, vdirsyncer, khal, calcurse and Python programs'
 	@echo 'make active-directory  sign-in with a domain controller of Samba; needs root'
+	@echo 'make pooler  three processes behind PgBouncer in transaction mode'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
@@ -175,6 +176,11 @@ interop:
 active-directory:
 	@.ci/install active-directory
 	@$(GO) test -count=1 -tags nomsgpack,activedirectory -run '^TestActiveDirectory$$' -timeout 5m ./account/ldap
+
+# Behind PgBouncer, which is installed for this only.
+pooler:
+	@.ci/install pooler
+	@$(GO) test -vet=off -count=1 -tags $(subst -tags=,,$(filter -tags=%,$(GOFLAGS))),pooler -run '^TestPooler$$' -timeout 5m ./tests
 
 # From the demonstration, in a browser.
 pictures: $(PAGE)

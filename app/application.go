@@ -156,7 +156,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.db, err = database.Open(ctx, c.Database.URL, database.Options{}); err != nil {
+	if a.db, err = OpenDatabase(ctx, c.Database); err != nil {
 		return nil, err
 	}
 	if to := c.Traces; to.URL != "" {
@@ -166,6 +166,9 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 		if err = a.tracer.Statements(a.db.Gorm); err != nil {
 			return nil, err
 		}
+	}
+	if a.db.Pooled {
+		log.InfoContext(ctx, "connection pooler in use, session settings left to the role", "setting", "database.pooler")
 	}
 	if err = a.db.Migrate(ctx); err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 
 	"punctual/account/rest"
 	"punctual/app/config"
-	"punctual/app/database"
 	"punctual/meeting"
 	"punctual/meeting/forecast"
 	meetingstore "punctual/meeting/gormstore"
@@ -117,7 +116,7 @@ func PlanOffline(ctx context.Context, old, next *config.Config, now func() time.
 			return &ConfigPlan{Settings: plannedSettings(old, next), Reminders: []PlannedReminder{}, Requests: []PlannedRequest{}, Refusals: []PlannedRefusal{}}, nil
 		}
 	}
-	db, err := database.Open(ctx, old.Database.URL, database.Options{})
+	db, err := OpenDatabase(ctx, old.Database)
 	if err != nil {
 		return nil, err
 	}

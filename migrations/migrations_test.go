@@ -71,6 +71,25 @@ func TestUp_manyAtOnce(t *testing.T) {
 	}
 }
 
+// The lock of those that wait takes no connection: two suffice for all, as a pooler may have no more. Nor
+// does it stay with a session.
+func TestUp_fewConnections(t *testing.T) {
+	t.Parallel()
+	db := open(t, "pgx", testenv.Postgres(t))
+	db.SetMaxOpenConns(2)
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error { return migrations.Up(t.Context(), db, migrations.Postgres) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var held int
+	if err := db.QueryRow("SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE l.locktype = 'advisory' AND d.datname = current_database()").Scan(&held); err != nil || held != 0 {
+		t.Errorf("%d locks are held, %v", held, err)
+	}
+}
+
 // All steps down leave nothing behind, so that up works again.
 func TestDown(t *testing.T) {
 	leftovers := map[migrations.Dialect]string{

@@ -168,7 +168,7 @@ func (c *cli) restore(ctx context.Context, settings *config.Config, name string,
 			clear = q.Clear
 		}
 	}
-	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
+	db, err := app.OpenDatabase(ctx, settings.Database)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"punctual/app"
 	"punctual/app/database"
 	"punctual/migrations"
 )
@@ -30,7 +31,7 @@ func (c *cli) withDatabase(ctx context.Context, do func(context.Context, *databa
 	if err != nil {
 		return err
 	}
-	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
+	db, err := app.OpenDatabase(ctx, settings.Database)
 	if err != nil {
 		return err
 	}

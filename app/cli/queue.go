@@ -50,7 +50,7 @@ func (c *cli) withQueue(ctx context.Context, inside string, do func(*config.Conf
 
 func (c *cli) withDeadLetters(ctx context.Context, inside string, do func(*admin.DeadLetters) error) error {
 	return c.withQueue(ctx, inside, func(settings *config.Config, q app.Queue) error {
-		db, err := database.Open(ctx, settings.Database.URL, database.Options{})
+		db, err := app.OpenDatabase(ctx, settings.Database)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (c *cli) queueStats(ctx context.Context, settings *config.Config, q app.Que
 }
 
 func topicCounts(ctx context.Context, settings *config.Config, q app.Queue) ([]jobCounts, error) {
-	db, err := database.Open(ctx, settings.Database.URL, database.Options{})
+	db, err := app.OpenDatabase(ctx, settings.Database)
 	if err != nil {
 		return nil, err
 	}

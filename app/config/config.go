@@ -78,7 +78,8 @@ func (c HTTP) Local() bool { return isLocal(c.Addr) }
 
 // Database names the database.
 type Database struct {
-	URL string `yaml:"url" restart:"true" secret:"password"`
+	URL    string `yaml:"url" restart:"true" secret:"password"`
+	Pooler string `yaml:"pooler" restart:"true"` // auto, none or transaction
 }
 
 // Queue tunes the delay engine. Jobs overrides the options of single jobs by name; a zero field
@@ -269,7 +270,7 @@ func Default() *Config {
 			Addr: ":8080", BaseURL: "http://localhost:8080", TrustedProxies: []string{},
 			TLS: TLS{ACME: ACME{Domains: []string{}, Directory: "https://acme-v02.api.letsencrypt.org/directory"}},
 		},
-		Database: Database{URL: "sqlite:data/punctual.db"},
+		Database: Database{URL: "sqlite:data/punctual.db", Pooler: "auto"},
 		Queue: Queue{
 			URL: "memory:", Prefix: "punctual",
 			LoadEvery: Schedule{Every: 15 * time.Second}, ReloadEvery: Schedule{Every: time.Minute},

@@ -168,6 +168,7 @@ func (c *ACME) validate(r *rules, baseURL string) {
 }
 
 func (c *Database) validate(r *rules) {
+	r.oneOf("database.pooler", c.Pooler, "auto", "none", "transaction")
 	const path = "database.url"
 	if file, ok := strings.CutPrefix(c.URL, "sqlite:"); ok {
 		r.check(file != "", path, "names no file: write sqlite:data/punctual.db")

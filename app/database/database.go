@@ -28,6 +28,7 @@ type DB struct {
 	SQL     *sql.DB // SQLite: the single writing connection; Postgres: the pool for work
 	Dialect migrations.Dialect
 	File    string // SQLite only
+	Pooled  bool   // Postgres only: through a pooler whose clients share sessions, see [Options]
 
 	readers  *sql.DB // SQLite only
 	watch    *watch  // SQLite only, see [DB.State]
@@ -41,7 +42,15 @@ type DB struct {
 type Options struct {
 	MaxConns     int           // open at once for requests; 8 per processor, at least 16; half as many besides for heavy requests, and for work. Of SQLite those that read.
 	MaxStatement time.Duration // of a request on Postgres; 25s. Work, migrations and commands have no limit
+	Pooler       string        // of Postgres: [PoolerNone] or [PoolerTransaction]; it is detected
 }
+
+// Modes of [Options].Pooler. The zero value detects a pooler. It treats every pooler as one in transaction
+// mode, because the others allow more.
+const (
+	PoolerNone        = "none"
+	PoolerTransaction = "transaction" // such as PgBouncer with pool_mode=transaction
+)
 
 // Open connects to "postgres://user:password@host/database", with the parameters of pgx, or to
 // "sqlite:FILE", which it creates with its folder if missing. It waits for the database to answer,
@@ -62,7 +71,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	default:
 		return nil, errors.New("open the database: the URL must be sqlite:FILE or postgres://user:password@host/database")
 	}
-	db, dialector, err := open(url, o)
+	db, dialector, err := open(ctx, url, o)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -81,8 +90,11 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 	db.Gorm, err = gorm.Open(dialector, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
-		Logger:                 logger.Discard, // errors are returned
-		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
+		// With SELECT *, statements that are prepared would fail once on each connection after a newer version
+		// added a column, while this version still runs beside it.
+		QueryFields: true,
+		Logger:      logger.Discard, // errors are returned
+		NowFunc:     func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
 	})
 	return err
 }
@@ -143,7 +155,7 @@ func (db *DB) Close() error {
 	return err
 }
 
-func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
+func openPostgres(ctx context.Context, url string, o Options) (*DB, gorm.Dialector, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, nil, err // pgx leaves the password out
@@ -157,8 +169,22 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "punctual"
 	}
+	pooled := o.Pooler == PoolerTransaction
+	if o.Pooler == "" {
+		if pooled, err = behindPooler(ctx, config); err != nil {
+			return nil, nil, err
+		}
+	}
+	if pooled && config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // prepares no named statement
+	}
 	pool := func(maxConns int, settings ...string) *sql.DB {
-		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error { return prepare(ctx, c, settings...) }))
+		p := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+			if returnUTC(c); pooled {
+				return nil // a setting would stay with whoever gets the session next
+			}
+			return prepare(ctx, c, settings...)
+		}))
 		o := o
 		o.MaxConns = maxConns
 		limit(p, o)
@@ -166,7 +192,7 @@ func openPostgres(url string, o Options) (*DB, gorm.Dialector, error) {
 	}
 	bound := boundStatement(o.MaxStatement)
 	l := &pools{requests: pool(o.MaxConns, bound), heavy: pool(max(2, o.MaxConns/2), bound, planOnce), work: pool(max(2, o.MaxConns/2))}
-	db := &DB{SQL: l.work, Dialect: migrations.Postgres, requests: l.requests, heavy: l.heavy}
+	db := &DB{SQL: l.work, Dialect: migrations.Postgres, Pooled: pooled, requests: l.requests, heavy: l.heavy}
 	db.openUnbounded = func() *sql.DB { return pool(4, "SET statement_timeout = 0") }
 	return db, postgres.New(postgres.Config{Conn: l}), nil
 }
@@ -201,11 +227,27 @@ const noCompilation = `SET jit = off`
 // 5 ms without them. Postgres estimates that these read much more. Nor should one request use all cores.
 const noWorkers = `SET max_parallel_workers_per_gather = 0`
 
-// prepare sets up a new connection: times are returned in UTC instead of the machine's zone.
-func prepare(ctx context.Context, c *pgx.Conn, settings ...string) error {
+// behindPooler reports whether a pooler such as PgBouncer is between this process and Postgres: it gives its
+// clients another number of the backend than the one that answers.
+func behindPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
+	c, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return false, err
+	}
+	var backend uint32
+	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&backend)
+	return backend != c.PgConn().PID(), errors.Join(err, c.Close(ctx))
+}
+
+// returnUTC makes a connection return times in UTC instead of the machine's zone.
+func returnUTC(c *pgx.Conn) {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
+}
+
+// prepare sets up a new connection.
+func prepare(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	_, err := c.PgConn().Exec(ctx, strings.Join(append(settings, boundIdle, noCompilation, noWorkers), ";\n")).ReadAll()
 	return err
 }

@@ -64,7 +64,7 @@ func valuesIn(fields string) string {
 	return b.String()
 }
 
-func openSQLite(u string, o Options) (*DB, gorm.Dialector, error) {
+func openSQLite(_ context.Context, u string, o Options) (*DB, gorm.Dialector, error) {
 	path := strings.TrimPrefix(u, "sqlite:")
 	if strings.HasPrefix(path, "///") {
 		path = path[2:] // as other programs write absolute paths
