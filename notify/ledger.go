@@ -112,7 +112,7 @@ type Filter struct {
 	Kind        Kind
 	Channel     Channel
 	Address     string    // exact match, ignoring case
-	Text        string    // substring of a name, an address or a title, ignoring case
+	Text        string    // substring of a name, an address, a title or the last error, ignoring case
 	From, To    time.Time // creation time, half-open
 	OldestFirst bool
 	Cursor      Cursor // Next of the previous page

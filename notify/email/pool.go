@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -68,14 +67,12 @@ type pool struct {
 	ending sync.WaitGroup // connections that are closing
 }
 
-// conn has its own client, because a dial changes the state of a client.
 type conn struct {
-	client *mail.Client
-	smtp   *smtp.Client
-	raw    net.Conn
-	born   time.Time
-	used   time.Time
-	mails  int
+	smtp  *smtp.Client
+	raw   net.Conn
+	born  time.Time
+	used  time.Time
+	mails int
 }
 
 var errClosed = errors.New("the mail pool is closed")
@@ -121,21 +118,30 @@ func (p *pool) send(ctx context.Context, m *mail.Msg) error {
 }
 
 func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
-	// go-mail does not support contexts after connecting.
+	// textproto does not support contexts.
 	stop := context.AfterFunc(ctx, func() { c.raw.Close() })
-	err := c.client.SendWithSMTPClient(c.smtp, m)
+	var e *sendError
+	if err := c.smtp.UpdateDeadline(p.config.Timeout); err != nil {
+		e = failed(stepMail, err)
+	} else {
+		e = transact(c.smtp, m)
+	}
 	c.mails++
 	c.used = time.Now()
-	switch usable := stop(); {
-	case m.IsDelivered(): // the error is from the RSET after the mail
-		p.put(c, usable && err == nil)
+	usable := stop()
+	if e == nil {
+		p.put(c, usable)
 		return nil
-	case usable && answerCode(err) != 0 && answerCode(err) != 421:
+	}
+	switch {
+	case usable && e.step == stepCompose: // nothing was sent
+		p.put(c, true)
+	case usable && e.code != 0 && e.code != 421:
 		p.put(c, c.smtp.Reset() == nil)
 	default:
 		p.put(c, false)
 	}
-	return err
+	return e
 }
 
 func (p *pool) get(ctx context.Context) (c *conn, reused bool, err error) {
@@ -247,7 +253,6 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 		mail.WithPort(p.config.Port),
 		mail.WithTimeout(p.config.Timeout),
 		mail.WithTLSConfig(tlsConfig),
-		mail.WithoutNoop(), // it would run before the deadline is renewed; idle connections are retired instead
 		mail.WithDialContextFunc(func(dial context.Context, network, addr string) (net.Conn, error) {
 			raw, err := new(net.Dialer).DialContext(dial, network, addr)
 			if err != nil {
@@ -272,11 +277,11 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 		opts = append(opts, mail.WithUsername(p.config.Username), mail.WithPassword(p.config.Password),
 			mail.WithOpportunisticSMTPAuth(p.mechanisms()...))
 	}
+	// A dial changes the state of a client, so each connection has its own.
 	client, err := mail.NewClient(p.config.Host, opts...)
 	if err != nil {
 		return nil, err
 	}
-	c.client = client
 	c.smtp, err = client.DialToSMTPClientWithContext(ctx)
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -300,24 +305,10 @@ func (p *pool) mechanisms() []mail.SMTPAuthType {
 	return append(ms, mail.SMTPAuthPlain, mail.SMTPAuthLogin)
 }
 
-func answerCode(err error) int {
-	if e, ok := errors.AsType[*mail.SendError](err); ok {
-		return e.ErrorCode()
-	}
-	return 0
-}
-
-// isStale reports whether the connection ended before any part of the mail was sent.
+// isStale reports whether the connection ended before any content of the mail was sent.
 func isStale(err error) bool {
-	e, ok := errors.AsType[*mail.SendError](err)
-	if !ok {
-		return false
-	}
-	switch e.Reason {
-	case mail.ErrConnCheck, mail.ErrSMTPMailFrom, mail.ErrSMTPRcptTo:
-		return e.ErrorCode() == 0 || e.ErrorCode() == 421
-	}
-	return false
+	e, ok := errors.AsType[*sendError](err)
+	return ok && (e.step == stepMail || e.step == stepRcpt) && (e.code == 0 || e.code == 421)
 }
 
 // classify marks err for the retry logic of package notify:
@@ -329,18 +320,16 @@ func classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while sending", ctx.Err())
 	}
-	e, ok := errors.AsType[*mail.SendError](err)
+	e, ok := errors.AsType[*sendError](err)
 	if !ok {
 		return err
 	}
-	text, _, _ := strings.Cut(e.Error(), ", affected ") // the ledger has recipient and Message-ID
-	err = errors.New(strings.TrimSpace(text))
-	switch code := e.ErrorCode(); {
-	case e.Reason == mail.ErrGetSender, e.Reason == mail.ErrGetRcpts, e.Reason == mail.ErrNoUnencoded:
+	switch code := e.code; {
+	case e.step == stepCompose:
 		return notify.Permanent(err)
 	case code == 421, code == 530, code == 535, code == 538:
 		return notify.Unavailable(err)
-	case code >= 500 && e.Reason == mail.ErrSMTPMailFrom:
+	case code >= 500 && e.step == stepMail:
 		return notify.Unavailable(err)
 	case code >= 500:
 		return notify.Permanent(err)

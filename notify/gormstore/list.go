@@ -120,7 +120,7 @@ func (l *Ledger) filtered(q *gorm.DB, f notify.Filter) (_ *gorm.DB, some bool) {
 		}
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		where("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+")", pattern, pattern, pattern)
+		where("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+" OR "+like("last_error")+")", pattern, pattern, pattern, pattern)
 	}
 	return q, some
 }

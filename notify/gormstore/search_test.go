@@ -28,6 +28,9 @@ func TestList_search(t *testing.T) {
 		if err := db.Gorm.WithContext(t.Context()).Transaction(func(tx *gorm.DB) error { return l.Insert(tx, ns) }); err != nil {
 			t.Fatal(err)
 		}
+		if err := db.Gorm.WithContext(t.Context()).Exec(`UPDATE notifications SET last_error = ? WHERE dedupe_key = ?`, "550 No such Mailbox", "2").Error; err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range []struct {
 			name string
 			f    notify.Filter
@@ -41,6 +44,7 @@ func TestList_search(t *testing.T) {
 			{"a name", notify.Filter{Text: "aDA"}, []string{"3", "1"}},
 			{"a part of an address", notify.Filter{Text: "bob@"}, []string{"2"}},
 			{"a title", notify.Filter{Text: "revie"}, []string{"3", "2"}},
+			{"an error", notify.Filter{Text: "no such mailbox"}, []string{"2"}},
 			{"no wildcard", notify.Filter{Text: "100%_s"}, nil},
 			{"a percent sign", notify.Filter{Text: "0% s"}, []string{"1"}},
 			{"since then", notify.Filter{From: begun.Add(-time.Minute), To: time.Now().Add(time.Minute), Channel: notify.SMS}, []string{"3"}},

@@ -85,7 +85,7 @@ type listInput struct {
 	Kind      string `query:"kind" maxLength:"40" doc:"Only this kind of notification" example:"reminder"`
 	Channel   string `query:"channel" enum:"email,sms" doc:"Only notifications on this channel"`
 	Address   string `query:"address" maxLength:"320" doc:"Email address or phone number of the recipient; ignores case"`
-	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, or in the meeting's title; ignores case"`
+	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, the meeting's title or the last error; ignores case"`
 	From      string `query:"from" doc:"Created at or after this time" example:"2027-02-01T00:00:00Z"`
 	To        string `query:"to" doc:"Created before this time" example:"2027-03-01T00:00:00Z"`
 	State     string `query:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded" doc:"Only notifications in this state"`

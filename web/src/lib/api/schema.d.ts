@@ -13261,7 +13261,7 @@ export interface operations {
                 channel?: "email" | "sms";
                 /** @description Email address or phone number of the recipient; ignores case */
                 address?: string;
-                /** @description Text in the recipient's name or address, or in the meeting's title; ignores case */
+                /** @description Text in the recipient's name or address, the meeting's title or the last error; ignores case */
                 q?: string;
                 /** @description Created at or after this time */
                 from?: string;
