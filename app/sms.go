@@ -86,7 +86,7 @@ const maxReceipts = 256 << 10
 // of the driver in force exist.
 func (a *Application) registerSMSCallbacks(r *gin.Engine) {
 	type read func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error)
-	add := func(driver, path string, read read, accepted func(*gin.Context)) {
+	route := func(driver, path string, read read, accepted func(*gin.Context)) {
 		r.POST(config.SMSCallbacks+path, func(c *gin.Context) {
 			settings := a.latest.Load().SMS
 			if settings.Driver != driver {
@@ -123,7 +123,7 @@ func (a *Application) registerSMSCallbacks(r *gin.Engine) {
 	}
 	none := func(c *gin.Context) { c.Status(http.StatusNoContent) }
 	base := strings.TrimRight(a.config.HTTP.BaseURL, "/")
-	add("twilio", "twilio", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
+	route("twilio", "twilio", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
 			return nil, fmt.Errorf("must be a form: %w", err)
@@ -131,10 +131,10 @@ func (a *Application) registerSMSCallbacks(r *gin.Engine) {
 		// behind a proxy, the address that was called is known only from the settings
 		return sms.TwilioReceipts(s.Twilio.AuthToken, base+c.Request.URL.RequestURI(), form, c.GetHeader("X-Twilio-Signature"), now)
 	}, none)
-	add("http", "http", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
+	route("http", "http", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
 		return sms.GatewayReceipts(s.HTTP.ReceiptSecret, c.GetHeader("X-Punctual-Signature"), body, now)
 	}, none)
-	add("aliyun", "aliyun/:secret", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
+	route("aliyun", "aliyun/:secret", func(c *gin.Context, s config.SMS, body []byte, now time.Time) ([]notify.Receipt, error) {
 		return sms.AliyunReceipts(s.Aliyun.ReceiptSecret, c.Param("secret"), body, now)
 	}, func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"code": 0, "msg": "OK"}) })
 }

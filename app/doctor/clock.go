@@ -19,7 +19,7 @@ const (
 // the subject of other checks.
 func examineClocks(ctx context.Context, c *config.Config) []Finding {
 	if _, err := time.LoadLocation(c.Booking.Timezone); err != nil {
-		return fault("Correct booking.timezone.", "%v", err)
+		return failure("Correct booking.timezone.", "%v", err)
 	}
 	var found []Finding
 	compare := func(name string, read func() (time.Time, error)) {
@@ -64,8 +64,8 @@ func judgeClock(name string, lead, uncertainty time.Duration) []Finding {
 	case max(lead, -lead)-uncertainty < noticeableLead:
 		return ok("agrees with %s to %s", name, max(rounded, -rounded))
 	case lead > 0:
-		return fault(clockAdvice, "this machine is %s behind %s", rounded, name)
+		return failure(clockAdvice, "this machine is %s behind %s", rounded, name)
 	default:
-		return fault(clockAdvice, "this machine is %s ahead of %s", -rounded, name)
+		return failure(clockAdvice, "this machine is %s ahead of %s", -rounded, name)
 	}
 }

@@ -30,7 +30,7 @@ func examineDatabase(ctx context.Context, url string) []Finding {
 	}
 	db, err := database.Open(ctx, url, database.Options{MaxConns: 2})
 	if err != nil {
-		return fault("Check database.url, and that the server runs and accepts this user.", "%v", err)
+		return failure("Check database.url, and that the server runs and accepts this user.", "%v", err)
 	}
 	defer db.Close()
 	examine := examinePostgres
@@ -39,7 +39,7 @@ func examineDatabase(ctx context.Context, url string) []Finding {
 	}
 	found, err := examine(ctx, db)
 	if err != nil {
-		return append(found, fault("Check the log of the database.", "the database does not answer: %v", err)...)
+		return append(found, failure("Check the log of the database.", "the database does not answer: %v", err)...)
 	}
 	return append(found, examineSchema(ctx, db)...)
 }
@@ -52,7 +52,7 @@ func newFile(file string) []Finding {
 		}
 	}
 	if !writable(folder) {
-		return fault("Give the user that runs punctual write access to the folder.", "%s does not exist, and %s is not writable", file, folder)
+		return failure("Give the user that runs punctual write access to the folder.", "%s does not exist, and %s is not writable", file, folder)
 	}
 	return warning("Start punctual, or check database.url if there should be a database.", "%s does not exist yet", file)
 }
@@ -70,16 +70,16 @@ func examinePostgres(ctx context.Context, db *database.DB) ([]Finding, error) {
 	}
 	found := ok("Postgres %s, %s, %d of %d connections in use", version, bytes(size), used, most)
 	if number < oldestPostgres*10_000 {
-		found = append(found, fault(fmt.Sprintf("Upgrade to Postgres %d or later.", oldestPostgres), "Postgres %s is too old", version)...)
+		found = append(found, failure(fmt.Sprintf("Upgrade to Postgres %d or later.", oldestPostgres), "Postgres %s is too old", version)...)
 	}
 	if standby {
-		found = append(found, fault("Set database.url to the primary server.", "this server is a standby, so nothing can be saved")...)
+		found = append(found, failure("Set database.url to the primary server.", "this server is a standby, so nothing can be saved")...)
 	}
 	if encoding != "UTF8" {
-		found = append(found, fault("Create the database with ENCODING 'UTF8'.", "the encoding is %s", encoding)...)
+		found = append(found, failure("Create the database with ENCODING 'UTF8'.", "the encoding is %s", encoding)...)
 	}
 	if !create {
-		found = append(found, fault("Grant CREATE on the schema to the user of database.url.", "the user may not create tables, so upgrades will fail")...)
+		found = append(found, failure("Grant CREATE on the schema to the user of database.url.", "the user may not create tables, so upgrades will fail")...)
 	}
 	if most < connections {
 		found = append(found, warning("Raise max_connections, or use PgBouncer.", "the server accepts %d connections; one instance may need %d", most, connections)...)
@@ -118,7 +118,7 @@ func examineSQLite(ctx context.Context, db *database.DB) ([]Finding, error) {
 		return found, err
 	}
 	if check != "ok" {
-		found = append(found, fault("Stop punctual, keep the file, and restore the latest backup.", "the file is damaged: %s", check)...)
+		found = append(found, failure("Stop punctual, keep the file, and restore the latest backup.", "the file is damaged: %s", check)...)
 	}
 	return found, nil
 }
@@ -131,18 +131,18 @@ func examineSchema(ctx context.Context, db *database.DB) []Finding {
 	}
 	var there bool
 	if err := db.SQL.QueryRowContext(ctx, exists).Scan(&there); err != nil {
-		return fault("Check the log of the database.", "reading the schema failed: %v", err)
+		return failure("Check the log of the database.", "reading the schema failed: %v", err)
 	}
 	if !there {
 		return warning("Start punctual, or run punctual migrate up.", "the database has no tables yet")
 	}
 	list, err := migrations.Status(ctx, db.SQL, db.Dialect)
 	if err != nil {
-		return fault("Check the log of the database.", "%v", err)
+		return failure("Check the log of the database.", "%v", err)
 	}
 	var newest sql.NullInt64
 	if err := db.SQL.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&newest); err != nil {
-		return fault("Check the log of the database.", "reading the schema failed: %v", err)
+		return failure("Check the log of the database.", "reading the schema failed: %v", err)
 	}
 	pending := 0
 	for _, m := range list {
@@ -152,7 +152,7 @@ func examineSchema(ctx context.Context, db *database.DB) []Finding {
 	}
 	switch last := list[len(list)-1].Version; {
 	case newest.Int64 > last:
-		return fault("Run the program that last served this database, or a newer one.", "the schema has version %d, which is newer than this program, %d", newest.Int64, last)
+		return failure("Run the program that last served this database, or a newer one.", "the schema has version %d, which is newer than this program, %d", newest.Int64, last)
 	case pending > 0:
 		return warning("Start punctual, or run punctual migrate up.", "%d migrations are not applied yet", pending)
 	default:

@@ -30,7 +30,7 @@ func examineDisk(c *config.Config) []Finding {
 			continue // made at the first start
 		}
 		if !writable(folder) {
-			found = append(found, fault("Give the user that runs punctual write access to the folder.", "%s is not writable", folder)...)
+			found = append(found, failure("Give the user that runs punctual write access to the folder.", "%s is not writable", folder)...)
 			continue
 		}
 		if free, known := freeSpace(folder); known {
@@ -47,7 +47,7 @@ func judgeSpace(folder string, free int64) []Finding {
 	const advice = "Free some space, or move the folder to a larger disk."
 	switch {
 	case free < noSpace:
-		return fault(advice, "only %s are free for %s", bytes(free), folder)
+		return failure(advice, "only %s are free for %s", bytes(free), folder)
 	case free < littleSpace:
 		return warning(advice, "only %s are free for %s", bytes(free), folder)
 	default:

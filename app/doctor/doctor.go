@@ -68,7 +68,7 @@ func (c Check) run(ctx context.Context) []Finding {
 	case found := <-done:
 		return found
 	case <-ctx.Done():
-		return fault("Check whether the server or the network is overloaded.", "no answer within %s", patience)
+		return failure("Check whether the server or the network is overloaded.", "no answer within %s", patience)
 	}
 }
 
@@ -102,10 +102,10 @@ func Configuration(file string, warnings []string, err error) []Finding {
 	var found []Finding
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		for _, f := range e.Faults {
-			found = append(found, fault("Correct the setting; punctual config check shows it with the surrounding lines.", "%s", f)...)
+			found = append(found, failure("Correct the setting; punctual config check shows it with the surrounding lines.", "%s", f)...)
 		}
 	} else if err != nil {
-		found = append(found, fault("Name the file with --config, or correct its permissions.", "%v", err)...)
+		found = append(found, failure("Name the file with --config, or correct its permissions.", "%v", err)...)
 	}
 	for _, w := range warnings {
 		found = append(found, warning("Rename or remove the variable.", "%s", w)...)
@@ -129,6 +129,6 @@ func warning(advice, format string, args ...any) []Finding {
 	return []Finding{{Level: Warning, Found: fmt.Sprintf(format, args...), Advice: advice}}
 }
 
-func fault(advice, format string, args ...any) []Finding {
+func failure(advice, format string, args ...any) []Finding {
 	return []Finding{{Level: Fault, Found: fmt.Sprintf(format, args...), Advice: advice}}
 }

@@ -26,7 +26,7 @@ func examineMail(ctx context.Context, c *config.Config) []Finding {
 	s := server(c)
 	at := net.JoinHostPort(s.Host, portText(s.Port))
 	if err := email.Check(ctx, s); err != nil {
-		return fault(mailAdvice(err), "%s: %v", at, err)
+		return failure(mailAdvice(err), "%s: %v", at, err)
 	}
 	signedIn := "accepts connections"
 	if s.Username != "" {

@@ -20,12 +20,12 @@ func examineQueue(ctx context.Context, c *config.Config) []Finding {
 	logging.Disable() // the client would log each failed connection; the finding says it once
 	client, err := redisqueue.Dial(c.Queue.URL)
 	if err != nil {
-		return fault("Correct queue.url.", "%v", err)
+		return failure("Correct queue.url.", "%v", err)
 	}
 	defer client.Close()
 	text, err := client.Info(ctx, "server", "memory", "replication").Result()
 	if err != nil {
-		return fault("Check queue.url, and that Redis runs and accepts this user. Until then punctual works from memory.", "Redis does not answer: %v", err)
+		return failure("Check queue.url, and that Redis runs and accepts this user. Until then punctual works from memory.", "Redis does not answer: %v", err)
 	}
 	return examineRedis(parseInfo(text))
 }
@@ -36,13 +36,13 @@ func examineRedis(info map[string]string) []Finding {
 	used, limit := number(info["used_memory"]), number(info["maxmemory"])
 	found := ok("Redis %s, %s in use", version, bytes(used))
 	if major, _, _ := strings.Cut(version, "."); number(major) < oldestRedis {
-		found = append(found, fault("Upgrade to Redis "+strconv.Itoa(oldestRedis)+" or later, or Valkey.", "Redis %s is too old", version)...)
+		found = append(found, failure("Upgrade to Redis "+strconv.Itoa(oldestRedis)+" or later, or Valkey.", "Redis %s is too old", version)...)
 	}
 	if info["role"] == "slave" {
-		found = append(found, fault("Set queue.url to the master, or to Sentinel.", "this server is a replica, so nothing can be queued")...)
+		found = append(found, failure("Set queue.url to the master, or to Sentinel.", "this server is a replica, so nothing can be queued")...)
 	}
 	if policy := info["maxmemory_policy"]; limit > 0 && policy != "noeviction" {
-		found = append(found, fault("Set maxmemory-policy to noeviction.", "Redis deletes queued jobs when its memory is full: maxmemory-policy is %s", policy)...)
+		found = append(found, failure("Set maxmemory-policy to noeviction.", "Redis deletes queued jobs when its memory is full: maxmemory-policy is %s", policy)...)
 	}
 	if limit > 0 && used > limit/10*9 {
 		found = append(found, warning("Raise maxmemory.", "%s of %s are in use", bytes(used), bytes(limit))...)

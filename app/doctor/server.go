@@ -24,17 +24,17 @@ func examineCertificate(c config.TLS, now time.Time) []Finding {
 	}
 	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 	if err != nil {
-		return fault("Correct http.tls.cert_file and http.tls.key_file.", "%v", err)
+		return failure("Correct http.tls.cert_file and http.tls.key_file.", "%v", err)
 	}
 	cert, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
-		return fault("Correct http.tls.cert_file.", "%s: %v", c.CertFile, err)
+		return failure("Correct http.tls.cert_file.", "%s: %v", c.CertFile, err)
 	}
 	const advice = "Renew the certificate; a running server reads the new files by itself."
 	left := cert.NotAfter.Sub(now)
 	switch until := cert.NotAfter.UTC().Format(time.DateOnly); {
 	case left <= 0:
-		return fault(advice, "expired on %s", until)
+		return failure(advice, "expired on %s", until)
 	case left < renewBefore:
 		return warning(advice, "expires on %s", until)
 	default:
@@ -57,7 +57,7 @@ func examineServer(ctx context.Context, c config.HTTP) []Finding {
 	}
 	var problem struct{ Detail string }
 	_ = json.NewDecoder(answer.Body).Decode(&problem)
-	return fault("Wait for the first start to finish, or look into the log.", "the server on %s is not ready: %s", c.Addr, cmp.Or(problem.Detail, answer.Status))
+	return failure("Wait for the first start to finish, or look into the log.", "the server on %s is not ready: %s", c.Addr, cmp.Or(problem.Detail, answer.Status))
 }
 
 // Ask sends a GET request to the server with these settings on this machine. It does not check the
