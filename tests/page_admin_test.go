@@ -383,7 +383,7 @@ func TestPageAdminPeople(t *testing.T) {
 	b.accessible("person with faults")
 	b.fill("Name", "Marie Curie")
 	b.fill("Email", "marie@example.org")
-	b.fill("Phone", "+33 1 2345678")
+	b.fill("Phone", "+33 1 23456789")
 	b.choose("#person select", "manager")
 	b.press("Create")
 	b.await(`/^\/admin\/people\/\d+$/.test(location.pathname)`)
