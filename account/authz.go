@@ -118,6 +118,10 @@ var table = map[string]rule{
 
 	"get-preferences":    {Member, unscoped},
 	"update-preferences": {Member, unscoped},
+	"get-chat":           {Member, unscoped},
+	"connect-chat":       {Member, unscoped},
+	"disconnect-chat":    {Member, unscoped},
+	"test-chat":          {Member, unscoped},
 
 	"list-my-tokens":  {Member, unscoped},
 	"create-my-token": {Member, unscoped},

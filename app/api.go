@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
+	"punctual/account"
 	"punctual/account/fault"
 	accounthttp "punctual/account/httpapi"
 	"punctual/account/rest"
@@ -52,6 +53,13 @@ func (a *Application) register(api huma.API) {
 	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
 	notifyhttp.RegisterPreferences(api, a.preferences)
+	tests := a.newLimiter("chat-tests:", account.Rate{Count: 10, Per: time.Minute})
+	notifyhttp.RegisterChat(api, a.chats, func(ctx context.Context, userID int64) error {
+		if ok, after := tests.Allow(ctx, strconv.FormatInt(userID, 10)); !ok {
+			return &account.RateLimitError{RetryAfter: after}
+		}
+		return nil
+	})
 	a.registerTestMail(api)
 	notifyhttp.RegisterOutbox(api, outbox.At(outboxDir))
 	jobhttp.Register(api, jobhttp.Options{

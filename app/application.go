@@ -59,6 +59,7 @@ import (
 	"punctual/meeting/zones"
 	"punctual/migrations"
 	"punctual/notify"
+	"punctual/notify/chat"
 	ledger "punctual/notify/gormstore"
 	"punctual/notify/outbox"
 	eventhook "punctual/notify/webhook"
@@ -120,6 +121,7 @@ type Application struct {
 	ledger        *ledger.Ledger
 	notifications *notify.Service
 	preferences   *notify.PreferenceService
+	chats         *chat.Connections
 	senders       *senders
 	links         *linkpages.Links // which mail readers follow to decide
 	deadLetters   *jobstore.DeadLetters
@@ -335,6 +337,15 @@ func (a *Application) wireAreas() {
 	preferences := ledger.NewPreferences(db, notices).Noting(guarded)
 	policy := func() notify.Policy { return a.latest.Load().Policy() }
 	a.preferences = notify.NewPreferenceService(preferences, scheduler, policy, time.Now)
+	chats := ledger.NewChats(db, guarded)
+	enabled := func() bool { return a.latest.Load().Chat.Enabled }
+	chatting := chatSender{chat.NewSender(chats, a.poster, a.senders.render), enabled}
+	a.chats = chat.NewConnections(chats, a.poster, func() *chat.Sender {
+		if !enabled() {
+			return nil
+		}
+		return chatting.Sender
+	})
 	screen := noticeScreen{a.meetingStore, people.Disabled, preferences.Wishes, policy, a.copyNotices, time.Now}
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
@@ -342,7 +353,7 @@ func (a *Application) wireAreas() {
 			Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}
-	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms),
+	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms), delivery(notify.Chat, chatting),
 		&notify.Digests{Store: preferences, Agenda: a.agenda, Scheduler: scheduler, Now: time.Now},
 		eventhook.NewDeliver(hooks, eventBodies{a.stream}, a.poster, eventhook.DeliverOptions{
 			MaxAttempts: over[eventhook.Job].MaxAttempts, Down: database.Unavailable, Now: time.Now, Log: a.log,

@@ -109,7 +109,7 @@ func TestPreferences(t *testing.T) {
 		got := as("GET", "/me/preferences", "", 200)
 		if got.header.Get("ETag") != `"0"` || !strings.Contains(got.body, `{"kind":"invitation","channels":null,"default":null,"required":false}`) ||
 			!strings.Contains(got.body, `{"kind":"approval_request","channels":null,"default":null,"required":true}`) ||
-			!strings.Contains(got.body, `"channels":["email","sms"],"quiet_hours":null`) {
+			!strings.Contains(got.body, `"channels":["email","sms","chat"],"quiet_hours":null`) {
 			d.Fatalf("%s %s", got.header.Get("ETag"), got.body)
 		}
 		for body, fault := range map[string]string{

@@ -10,6 +10,7 @@ import (
 
 	"punctual/app/config"
 	"punctual/notify"
+	"punctual/notify/chat"
 	"punctual/notify/email"
 	"punctual/notify/outbox"
 	"punctual/notify/render"
@@ -82,6 +83,19 @@ type senders struct {
 	baseURL     string
 	connections int // to the mail server: one for each handler; 0: the default, which is that of the handlers too
 	email, sms  switchSender
+}
+
+// chatSender sends chat messages unless they are switched off.
+type chatSender struct {
+	*chat.Sender
+	enabled func() bool
+}
+
+func (s chatSender) Send(ctx context.Context, n notify.Notification) error {
+	if !s.enabled() {
+		return notify.NoSender{Setting: "chat.enabled is false"}.Send(ctx, n)
+	}
+	return s.Sender.Send(ctx, n)
 }
 
 func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget) (*senders, error) {

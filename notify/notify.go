@@ -63,6 +63,7 @@ type Channel string
 const (
 	Email Channel = "email"
 	SMS   Channel = "sms"
+	Chat  Channel = "chat" // incoming webhook of a chat service
 )
 
 // Job returns the name of the delay job that delivers the channel.
@@ -130,10 +131,13 @@ type Failure struct {
 type Recipient struct {
 	UserID   int64 // 0: not a user
 	Name     string
-	Address  string // email address or phone number, by channel
+	Address  string // email address, phone number or [ChatAddress], by channel
 	Locale   string // BCP 47; "" or unknown: English
 	Timezone string // IANA name; "": the zone of the facts
 }
+
+// ChatAddress returns the address of a chat target. It does not reveal the webhook.
+func ChatAddress(id int64) string { return "chat-" + strconv.FormatInt(id, 10) }
 
 // The data for the text of a notification, as of the time when it was created.
 type (

@@ -27,7 +27,7 @@ func Choosable() []Kind {
 func GuestChoosable() []Kind { return []Kind{Invitation, Change, Cancellation, Reminder, Released} }
 
 // Channels returns all channels.
-func Channels() []Channel { return []Channel{Email, SMS} }
+func Channels() []Channel { return []Channel{Email, SMS, Chat} }
 
 // Choice returns the kind under which the recipient chooses channels for n. ok is false if n is
 // always sent. It knows an organizer only by the email address in n.To.
@@ -59,12 +59,16 @@ type Wishes struct {
 	Timezone string     // of the quiet hours; unknown: UTC
 	Email    string     // "": not known
 	Phone    string     // "": not known
+	Chat     string     // [ChatAddress]; "": none
 }
 
 // Address returns the address of the person on a channel; "" means none.
 func (w Wishes) Address(c Channel) string {
-	if c == SMS {
+	switch c {
+	case SMS:
 		return w.Phone
+	case Chat:
+		return w.Chat
 	}
 	return w.Email
 }

@@ -21,6 +21,7 @@ type Preferences struct {
 
 	Name     string // of the user, like the fields below; read only
 	Phone    string
+	Chat     string // [ChatAddress]
 	Timezone string
 
 	Planned Planned
@@ -180,6 +181,8 @@ func (s *PreferenceService) choose(faults *fault.List, at string, p *Preferences
 			faults.Add(at, "duplicate", "must not repeat %s", c)
 		case c == SMS && p.Phone == "":
 			faults.Add(at, "no_phone", "needs a phone number in your profile")
+		case c == Chat && p.Chat == "":
+			faults.Add(at, "no_chat", "needs a chat that is connected in your profile")
 		}
 	}
 	if p.Choices == nil {

@@ -23,6 +23,7 @@ type Config struct {
 	Booking  Booking       `yaml:"booking"`
 	Email    Email         `yaml:"email"`
 	SMS      SMS           `yaml:"sms"`
+	Chat     Chat          `yaml:"chat"`
 	Mailroom Mailroom      `yaml:"mailroom"`
 	Topics   Topics        `yaml:"topics"`
 	Calendar Calendar      `yaml:"calendar"`
@@ -175,6 +176,11 @@ type SMTP struct {
 	TLS      string `yaml:"tls"`
 }
 
+// Chat says whether users can be notified by chat services.
+type Chat struct {
+	Enabled bool `yaml:"enabled"`
+}
+
 // Topics limits the delay jobs of other systems.
 type Topics struct {
 	MaxPending    int      `yaml:"max_pending"` // 0: no limit
@@ -293,6 +299,7 @@ func Default() *Config {
 			SMTP: SMTP{Port: 587, TLS: "starttls"},
 		},
 		SMS:      defaultSMS(),
+		Chat:     Chat{Enabled: true},
 		Mailroom: defaultMailroom(),
 		Topics:   Topics{MaxPending: 1_000_000, MaxTopics: 1000, Rate: Rate{Count: 1000, Per: time.Second}, AllowNetworks: []string{}},
 		Calendar: Calendar{Organizer: "meeting"},
@@ -306,7 +313,7 @@ func Default() *Config {
 		Audit: Audit{Keep: 3 * 8760 * time.Hour},
 
 		Notifications: Notifications{
-			Keep: 400 * 24 * time.Hour, Channels: []string{"email", "sms"}, Required: []string{"approval_request", "escalation"}, Defaults: map[string][]string{},
+			Keep: 400 * 24 * time.Hour, Channels: []string{"email", "sms", "chat"}, Required: []string{"approval_request", "escalation"}, Defaults: map[string][]string{},
 		},
 		Webhooks: Keep{30 * 24 * time.Hour},
 		Meetings: Keep{3 * 8760 * time.Hour},

@@ -21,7 +21,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"unknown key", "http:\n  adr: \":80\"\n", "c.yaml:2:3: unknown key http.adr; did you mean addr?"},
 		{"unknown section", "htttp: {}\n", "c.yaml:1:1: unknown key htttp; did you mean http?"},
-		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, calendar, database, email, http, limits, log, mailroom, meetings, notifications, public, queue, sms, topics, traces, webhooks"},
+		{"nothing near", "x: 1\n", "c.yaml:1:1: unknown key x; use one of audit, auth, booking, caldav, calendar, chat, database, email, http, limits, log, mailroom, meetings, notifications, public, queue, sms, topics, traces, webhooks"},
 		{"public profiles", "http: { pprof_addr: \":6060\" }\n", `c.yaml:1:21: http.pprof_addr is ":6060"; it must be an address of this machine such as 127.0.0.1:6060, because profiles show what the program does`},
 		{"traces of too many", "traces: { sample: 2 }\n", "c.yaml:1:19: traces.sample is 2; it must be from 0 to 1"},
 		{"traces to nowhere", "traces: { url: collector }\n", "c.yaml:1:16: traces.url must be an address such as http://127.0.0.1:4318/v1/traces"},
@@ -73,7 +73,7 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"channel", "booking: {reminders: [{before: end, offset: 5m, channels: [pigeon]}]}\n", `c.yaml:1:60: booking.reminders[0].channels[0] is "pigeon"; it must be email, sms`},
 		{"required kind", "notifications: {required: [approval_request, gossip]}\n", `c.yaml:1:46: notifications.required[1] is "gossip"; it must be invitation, change, cancellation, own_meeting, reminder, declined, released, decision, approval_request, approval_reminder, escalation, waitlist_offer, waitlist_booked, waitlist_expired`},
 		{"default kind", "notifications:\n  defaults:\n    remindr: [email]\n", `c.yaml:3:14: notifications.defaults.remindr is not a kind of notification that people can choose; did you mean reminder?`},
-		{"default channel", "notifications:\n  defaults:\n    reminder: [email, pigeon]\n", `c.yaml:3:23: notifications.defaults.reminder[1] is "pigeon"; it must be email, sms`},
+		{"default channel", "notifications:\n  defaults:\n    reminder: [email, pigeon]\n", `c.yaml:3:23: notifications.defaults.reminder[1] is "pigeon"; it must be email, sms, chat`},
 		{"default of a required kind", "notifications:\n  required: [released]\n  defaults: { released: [] }\n", `c.yaml:3:25: notifications.defaults.released is empty, but notifications.required names released`},
 		{"channels without email", "notifications: {channels: [sms]}\n", `c.yaml:1:27: notifications.channels must contain email`},
 		{"grace", "booking:\n  limits: {max_duration: 10m}\n  check_in: {grace: 20m}\n", "c.yaml:3:21: booking.check_in.grace is longer than any meeting may last (booking.limits.max_duration)"},

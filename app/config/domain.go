@@ -82,6 +82,9 @@ func (c *Config) Policy() notify.Policy {
 			p.Off = append(p.Off, channel)
 		}
 	}
+	if !c.Chat.Enabled {
+		p.Off = append(p.Off, notify.Chat)
+	}
 	return p
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
-var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "notify.digest", "webhook.deliver", "user.leave", "user.erase", "audit.forward"}
+var JobNames = []string{"meeting.start", "meeting.end", "meeting.remind", "meeting.no_show", "approval.expire", "approval.remind", "approval.escalate", "waitlist.look", "waitlist.expire", "itip.process", "itip.answer", "series.extend", "notify.email", "notify.sms", "notify.chat", "notify.digest", "webhook.deliver", "user.leave", "user.erase", "audit.forward"}
 
 // IsJob reports whether this version handles the messages of a job.
 func IsJob(job string) bool {
@@ -279,7 +279,7 @@ func (c *Notifications) validate(r *rules) {
 	}
 	channels := func(at string, cs []string) {
 		for i, ch := range cs {
-			r.oneOf(fmt.Sprintf("%s[%d]", at, i), ch, "email", "sms")
+			r.oneOf(fmt.Sprintf("%s[%d]", at, i), ch, "email", "sms", "chat")
 			r.check(!slices.Contains(cs[:i], ch), fmt.Sprintf("%s[%d]", at, i), "names %s twice", ch)
 		}
 	}

@@ -124,6 +124,10 @@ func (s *Sender) Send(ctx context.Context, p Post) (Answer, error) {
 			req.Header.Set(name, value)
 		}
 	}
+	return s.answer(req)
+}
+
+func (s *Sender) answer(req *http.Request) (Answer, error) {
 	res, err := s.client.Do(req)
 	if err != nil {
 		return Answer{}, plain(err)
@@ -131,6 +135,17 @@ func (s *Sender) Send(ctx context.Context, p Post) (Answer, error) {
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, answerRead)) // the status has come; the text only explains it
 	return Answer{Status: res.StatusCode, RetryAfter: s.retryAfter(res), Text: string(text)}, nil
+}
+
+// Forward posts JSON without signing it, and returns the response like Send.
+func (s *Sender) Forward(ctx context.Context, url string, body []byte) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, plain(err)
+	}
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	req.Header.Set("User-Agent", s.agent)
+	return s.answer(req)
 }
 
 // plain is an error without the URL, whose query may hold secrets.

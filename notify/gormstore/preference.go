@@ -75,6 +75,14 @@ func (personRow) TableName() string { return "users" }
 type wishRow struct {
 	Person     personRow     `gorm:"embedded"`
 	Preference preferenceRow `gorm:"embedded"`
+	ChatID     int64         // 0: none
+}
+
+func chatAddress(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return notify.ChatAddress(id)
 }
 
 // defaultDigestAt is the time of a digest without a choice, in minutes after midnight. Its weekday is Sunday.
@@ -155,7 +163,15 @@ func read(tx *gorm.DB, userID int64, locks ...clause.Expression) (notify.Prefere
 	if len(rows) == 0 {
 		rows = []preferenceRow{{Digest: string(notify.NoDigest), DigestAt: defaultDigestAt}}
 	}
-	return rows[0].preferences(of)
+	var chats []chatRow
+	if err := tx.Where("user_id = ?", userID).Find(&chats).Error; err != nil {
+		return notify.Preferences{}, fmt.Errorf("select chat target of user %d: %w", userID, err)
+	}
+	p, err := rows[0].preferences(of)
+	if len(chats) > 0 {
+		p.Chat = chatAddress(chats[0].ID)
+	}
+	return p, err
 }
 
 // UpdatePreferences implements [notify.PreferenceStore].
@@ -254,7 +270,7 @@ func (s *Preferences) Wishes(ctx context.Context, users []int64, addresses []str
 				return nil, nil, err
 			}
 			byUser[r.Person.ID] = notify.Wishes{
-				Choices: chosen, Quiet: r.Preference.quiet(), Timezone: r.Person.Timezone, Email: r.Person.Email, Phone: r.Person.Phone,
+				Choices: chosen, Quiet: r.Preference.quiet(), Timezone: r.Person.Timezone, Email: r.Person.Email, Phone: r.Person.Phone, Chat: chatAddress(r.ChatID),
 			}
 		}
 	}

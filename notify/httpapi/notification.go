@@ -50,10 +50,10 @@ type Notification struct {
 	MeetingID *int64     `json:"meeting_id"`
 	Title     string     `json:"title" doc:"Title of the meeting when the notification was created"`
 	Kind      string     `json:"kind" example:"reminder"`
-	Channel   string     `json:"channel" enum:"email,sms"`
+	Channel   string     `json:"channel" enum:"email,sms,chat"`
 	UserID    *int64     `json:"user_id"`
 	Name      string     `json:"name"`
-	Address   string     `json:"address" doc:"Email address or phone number"`
+	Address   string     `json:"address" doc:"Email address, phone number, or number of a chat"`
 	State     string     `json:"state" enum:"pending,sending,sent,failed,skipped,skipped_late,cancelled,superseded"`
 	Due       time.Time  `json:"due" doc:"When to send it"`
 	Expires   *time.Time `json:"expires" doc:"Time after which it is not sent; null if there is none"`
@@ -83,7 +83,7 @@ func view(n notify.Notification) Notification {
 type listInput struct {
 	MeetingID int64  `query:"meeting_id" minimum:"1" doc:"ID of the meeting"`
 	Kind      string `query:"kind" maxLength:"40" doc:"Only this kind of notification" example:"reminder"`
-	Channel   string `query:"channel" enum:"email,sms" doc:"Only notifications on this channel"`
+	Channel   string `query:"channel" enum:"email,sms,chat" doc:"Only notifications on this channel"`
 	Address   string `query:"address" maxLength:"320" doc:"Email address or phone number of the recipient; ignores case"`
 	Q         string `query:"q" maxLength:"200" doc:"Text in the recipient's name or address, the meeting's title or the last error; ignores case"`
 	From      string `query:"from" doc:"Created at or after this time" example:"2027-02-01T00:00:00Z"`

@@ -39,8 +39,8 @@ type preferences struct{ svc *notify.PreferenceService }
 // KindPreference is what a user chose for one kind of notification.
 type KindPreference struct {
 	Kind     string   `json:"kind" example:"reminder"`
-	Channels []string `json:"channels" nullable:"true" enum:"email,sms" doc:"Channels that I chose; empty if none; null if the default applies"`
-	Default  []string `json:"default" nullable:"true" enum:"email,sms" doc:"Channels without a choice; null if these are email, and for reminders what the meeting names"`
+	Channels []string `json:"channels" nullable:"true" enum:"email,sms,chat" doc:"Channels that I chose; empty if none; null if the default applies"`
+	Default  []string `json:"default" nullable:"true" enum:"email,sms,chat" doc:"Channels without a choice; null if these are email, and for reminders what the meeting names"`
 	Required bool     `json:"required" doc:"Whether administrators require a channel"`
 }
 
@@ -59,7 +59,7 @@ type Digest struct {
 
 type preferencesBody struct {
 	Kinds      []KindPreference `json:"kinds" nullable:"false"`
-	Channels   []string         `json:"channels" nullable:"false" enum:"email,sms" doc:"Channels that users may choose"`
+	Channels   []string         `json:"channels" nullable:"false" enum:"email,sms,chat" doc:"Channels that users may choose"`
 	QuietHours *QuietHours      `json:"quiet_hours" doc:"When notifications that are not urgent wait; null if they never do"`
 	Digest     Digest           `json:"digest"`
 	NextDigest *time.Time       `json:"next_digest" doc:"When the next digest is due; null if it is off"`

@@ -81,7 +81,7 @@ func loadLocale(fsys fs.FS, name string) (*locale, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New(path.Base(name)).Funcs(functions).Option("missingkey=error").ParseFS(fsys, name, "templates/admin/"+path.Base(name))
+	t, err := template.New(path.Base(name)).Funcs(functions).Option("missingkey=error").ParseFS(fsys, name, "templates/more/"+path.Base(name))
 	if err != nil {
 		return nil, err
 	}

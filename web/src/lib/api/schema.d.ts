@@ -1097,6 +1097,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get my chat */
+        get: operations["get-chat"];
+        /**
+         * Connect my chat
+         * @description Replaces the chat that was connected before. Choose with PATCH /me/preferences which notifications arrive there.
+         */
+        put: operations["connect-chat"];
+        post?: never;
+        /** Disconnect my chat */
+        delete: operations["disconnect-chat"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/chat/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test message to my chat */
+        post: operations["test-chat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me/data": {
         parameters: {
             query?: never;
@@ -3762,6 +3801,27 @@ export interface components {
             /** @example America/Sao_Paulo */
             timezone: string;
         };
+        ChatBody: {
+            /** @description Whether this installation sends chat messages */
+            enabled: boolean;
+            /**
+             * @description Host of the webhook. The rest of its address is never returned
+             * @example hooks.slack.com
+             */
+            host: string | null;
+            /** @description Service that is connected; null if none is */
+            service: string | null;
+            /** @description Services that can be connected */
+            services: components["schemas"]["ChatService"][];
+        };
+        ChatService: {
+            /** @example slack */
+            id: string;
+            /** @example Slack */
+            name: string;
+            /** @description Whether its webhooks may have a secret */
+            signed: boolean;
+        };
         CheckIn: {
             /**
              * @description How long after the start the room is released without a check-in
@@ -3926,6 +3986,17 @@ export interface components {
             timezone?: string;
             /** @description Token from the link in the email */
             token: string;
+        };
+        ConnectChatInputBody: {
+            /** @description Secret with which DingTalk or Feishu check messages */
+            secret?: string;
+            /**
+             * @description ID of a service
+             * @example slack
+             */
+            service: string;
+            /** @description Address of the incoming webhook */
+            url: string;
         };
         CreateGroupInputBody: {
             /** @description The group at its source: a value of the groups claim, or a name or DN in a directory; required with source */
@@ -5307,9 +5378,9 @@ export interface components {
         };
         KindPreference: {
             /** @description Channels that I chose; empty if none; null if the default applies */
-            channels: ("email" | "sms")[] | null;
+            channels: ("email" | "sms" | "chat")[] | null;
             /** @description Channels without a choice; null if these are email, and for reminders what the meeting names */
-            default: ("email" | "sms")[] | null;
+            default: ("email" | "sms" | "chat")[] | null;
             /** @example reminder */
             kind: string;
             /** @description Whether administrators require a channel */
@@ -6119,12 +6190,12 @@ export interface components {
             version: number;
         };
         Notification: {
-            /** @description Email address or phone number */
+            /** @description Email address, phone number, or number of a chat */
             address: string;
             /** Format: int64 */
             attempts: number;
             /** @enum {string} */
-            channel: "email" | "sms";
+            channel: "email" | "sms" | "chat";
             /** Format: date-time */
             created_at: string;
             /**
@@ -6175,12 +6246,12 @@ export interface components {
             user_id: number | null;
         };
         NotificationDetail: {
-            /** @description Email address or phone number */
+            /** @description Email address, phone number, or number of a chat */
             address: string;
             /** Format: int64 */
             attempts: number;
             /** @enum {string} */
-            channel: "email" | "sms";
+            channel: "email" | "sms" | "chat";
             /** Format: date-time */
             created_at: string;
             /**
@@ -6656,7 +6727,7 @@ export interface components {
         };
         PreferencesBody: {
             /** @description Channels that users may choose */
-            channels: ("email" | "sms")[];
+            channels: ("email" | "sms" | "chat")[];
             digest: components["schemas"]["Digest"];
             kinds: components["schemas"]["KindPreference"][];
             /**
@@ -7867,6 +7938,12 @@ export interface components {
             room: components["schemas"]["Room"];
             /** Format: date-time */
             start: string;
+        };
+        TestChatOutputBody: {
+            /** @description Whether the service accepted the message */
+            accepted: boolean;
+            /** @description Why it did not */
+            error: string;
         };
         TestMailOutputBody: {
             /**
@@ -11542,6 +11619,123 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "get-chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "connect-chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectChatInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "disconnect-chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "test-chat": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Unique key of this request. For 24 hours, the same key and body return the first response; another body returns 422
+                 * @example 9f1c2c1e-5d0b-4a43-9d0e-2f6c0a7b1e55
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestChatOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "export-me": {
         parameters: {
             query?: never;
@@ -13258,7 +13452,7 @@ export interface operations {
                 /** @description Only this kind of notification */
                 kind?: string;
                 /** @description Only notifications on this channel */
-                channel?: "email" | "sms";
+                channel?: "email" | "sms" | "chat";
                 /** @description Email address or phone number of the recipient; ignores case */
                 address?: string;
                 /** @description Text in the recipient's name or address, the meeting's title or the last error; ignores case */

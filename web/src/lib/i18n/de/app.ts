@@ -132,6 +132,8 @@ const de: typeof en = {
   },
   fault: {
     no_phone: 'Dafür ist eine Telefonnummer in Ihrem Profil nötig.',
+    invalid_webhook: 'Das ist keine Webhook-Adresse dieses Dienstes.',
+    no_chat: 'Verbinden Sie dafür zuerst einen Chat in Ihrem Profil.',
     required_kind: 'Die Administration schreibt diese Benachrichtigungen vor.',
     unknown_image: 'Wählen Sie ein Bild in einem der genannten Formate.',
     unreadable_svg: 'Dieses SVG ist beschädigt oder enthält Entitäten. Exportieren Sie es als einfaches SVG.',

@@ -43,7 +43,7 @@ const de: typeof en = {
     before: 'vor',
     anchors: { start: 'dem Beginn', end: 'dem Ende' },
     minutesField: 'Minuten',
-    channel: { email: 'E-Mail', sms: 'SMS' },
+    channel: { email: 'E-Mail', sms: 'SMS', chat: 'Chat' },
     more: 'Weitere Angaben',
     approvalHint: 'Buchungen dieses Raums müssen genehmigt werden. Wir senden eine Anfrage.',
     submit: 'Buchen',

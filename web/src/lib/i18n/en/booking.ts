@@ -41,7 +41,7 @@ export default {
     before: 'before',
     anchors: { start: 'the start', end: 'the end' },
     minutesField: 'Minutes',
-    channel: { email: 'Email', sms: 'SMS' },
+    channel: { email: 'Email', sms: 'SMS', chat: 'Chat' },
     more: 'More details',
     approvalHint: 'This room needs approval. We’ll send a request.',
     submit: 'Book',

@@ -132,6 +132,8 @@ const zh: typeof en = {
   },
   fault: {
     no_phone: '请先在资料中填写电话号码。',
+    invalid_webhook: '这不是该服务的 Webhook 地址。',
+    no_chat: '请先在资料中连接聊天。',
     required_kind: '管理员要求接收此类通知。',
     unknown_image: '请选择所列格式之一的图片。',
     unreadable_svg: '此 SVG 已损坏或包含实体。请重新导出为普通 SVG。',

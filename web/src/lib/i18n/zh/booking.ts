@@ -43,7 +43,7 @@ const zh: typeof en = {
     before: '早于',
     anchors: { start: '开始', end: '结束' },
     minutesField: '分钟',
-    channel: { email: '邮件', sms: '短信' },
+    channel: { email: '邮件', sms: '短信', chat: '聊天' },
     more: '更多选项',
     approvalHint: '此会议室需要审批，我们将发送申请。',
     submit: '预订',

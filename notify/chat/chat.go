@@ -1,0 +1,136 @@
+// Package chat sends notifications to the incoming webhooks of chat services, such as Slack.
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punctual/delayjob/webhook"
+	"punctual/notify"
+	"punctual/notify/render"
+)
+
+// Target is the incoming webhook of a user.
+type Target struct {
+	ID      int64
+	UserID  int64
+	Service string // ID of a [Service]
+	URL     string // secret: whoever knows it can post
+	Secret  string // of a service that is Signed; "": none
+	Email   string // of the user; read only
+	Locale  string // of the user; read only
+}
+
+// A Poster posts to public addresses. [webhook.Sender] implements it.
+type Poster interface {
+	Forward(ctx context.Context, url string, body []byte) (webhook.Answer, error)
+	CheckURL(ctx context.Context, url string) error
+}
+
+// Targets finds targets.
+type Targets interface {
+	// Target returns a target, or [notify.ErrNotFound].
+	Target(ctx context.Context, id int64) (Target, error)
+}
+
+// Sender implements [notify.Sender] for chat messages.
+type Sender struct {
+	targets Targets
+	poster  Poster
+	render  *render.Renderer
+	now     func() time.Time
+}
+
+// NewSender returns a Sender.
+func NewSender(t Targets, p Poster, r *render.Renderer) *Sender {
+	return &Sender{targets: t, poster: p, render: r, now: time.Now}
+}
+
+// Send implements [notify.Sender].
+func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
+	id, err := strconv.ParseInt(strings.TrimPrefix(n.To.Address, "chat-"), 10, 64)
+	if err != nil {
+		return notify.Permanent(fmt.Errorf("%q is not the address of a chat", n.To.Address))
+	}
+	t, err := s.targets.Target(ctx, id)
+	if errors.Is(err, notify.ErrNotFound) || err == nil && t.UserID != n.To.UserID {
+		return notify.Off("not sent: the recipient disconnected their chat")
+	}
+	if err != nil {
+		return err
+	}
+	n.To.Address = t.Email // texts depend on who the reader is
+	m, err := s.render.Chat(n, s.now())
+	if err != nil {
+		return notify.Permanent(err)
+	}
+	return s.post(ctx, t, m)
+}
+
+// Test sends a test message, and returns why it was not accepted.
+func (s *Sender) Test(ctx context.Context, t Target) error {
+	m, err := s.render.ChatTest(t.Locale)
+	if err != nil {
+		return err
+	}
+	return s.post(ctx, t, m)
+}
+
+// busyFor is how long to wait after a service refused a message because there were too many. The services
+// count by the minute.
+const busyFor = time.Minute
+
+func (s *Sender) post(ctx context.Context, t Target, m render.Chat) error {
+	p := presetOf(t.Service)
+	if p == nil {
+		return notify.Permanent(fmt.Errorf("unknown chat service %q", t.Service))
+	}
+	target, body, err := p.request(t.URL, t.Secret, m, s.now())
+	if err != nil {
+		return notify.Permanent(err)
+	}
+	answer, err := s.poster.Forward(ctx, target, body)
+	switch {
+	case errors.Is(err, webhook.ErrRefused):
+		return notify.Permanent(err)
+	case err != nil: // the host of one person says nothing about those of others
+		return err
+	}
+	return p.verdict(answer)
+}
+
+// verdict classifies a response.
+func (p *preset) verdict(a webhook.Answer) error {
+	err := fmt.Errorf("%s returned %s", p.Name, a)
+	gone := slices.ContainsFunc(p.Gone, func(s string) bool { return strings.Contains(a.Text, s) })
+	switch {
+	case a.Status == 429:
+		return notify.After(max(a.RetryAfter, busyFor), err)
+	case a.Status >= 500, a.Status == 408, a.Status == 425:
+		if a.RetryAfter > 0 {
+			return notify.After(a.RetryAfter, err)
+		}
+		return err
+	case a.Status/100 != 2 || gone:
+		return notify.Permanent(err)
+	case p.Code == "":
+		return nil
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(a.Text), &fields) != nil {
+		return err
+	}
+	switch code := fmt.Sprint(fields[p.Code]); {
+	case code == "0":
+		return nil
+	case slices.Contains(p.Busy, code):
+		return notify.After(busyFor, err)
+	}
+	return notify.Permanent(err)
+}
