@@ -24,6 +24,9 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 			m.BookedBy = Person{UserID: booker.ID, Name: booker.Name}
 		}
 	}
+	if t.Turn != nil && t.Turn.JoinedBy.UserID != 0 {
+		m.BookedBy, m.bookedBy = t.Turn.JoinedBy, t.Turn.JoinedBy.Name
+	}
 	m.Foreign = t.Import.Foreign()
 	m.set(t, at)
 	m.NoteClocks(nil)
@@ -48,7 +51,7 @@ func Book(t Terms, plan ApprovalPlan, by Actor, at time.Time) *Meeting {
 	}
 	if m.Status == Confirmed {
 		m.notifyAttendees(NoticeInvitation, m.Attendees, by, at)
-		if m.bookedBy != "" || m.Organizer.CalendarMails {
+		if m.bookedBy != "" && t.Turn == nil || m.Organizer.CalendarMails { // the waiting list notifies the organizer itself
 			m.notifyOrganizer(NoticeInvitation, by, at)
 		}
 	}

@@ -37,8 +37,9 @@ type Terms struct {
 // Turn says that a meeting serves a place on the waiting list: which one, and which actor granted
 // or accepted it.
 type Turn struct {
-	WaitID int64
-	By     Actor
+	WaitID   int64
+	By       Actor
+	JoinedBy Person // who joined the waiting list for the organizer; without UserID: the organizer did
 }
 
 // Violations returns the policy violations of the terms where they differ from base, nil for a new

@@ -42,13 +42,14 @@ const ReasonWaitingList = "waiting_list"
 // A Wait is a person's place on the waiting list for rooms that are taken. Places are served in the
 // order in which people joined. A wait for several rooms gets all of them or none.
 type Wait struct {
-	ID      int64
-	Person  Person // UserID is set; the others are read by the store
-	State   WaitState
-	Wished  Wished
-	Wants   []Occupancy // what it would take, buffers included
-	Until   time.Time   // end of the wait; zero: the start
-	Expires time.Time   // the earlier of Until and the start
+	ID       int64
+	Person   Person // UserID is set; the others are read by the store
+	JoinedBy Person // delegate who joined for them, by UserID and Name; without UserID: the person joined
+	State    WaitState
+	Wished   Wished
+	Wants    []Occupancy // what it would take, buffers included
+	Until    time.Time   // end of the wait; zero: the start
+	Expires  time.Time   // the earlier of Until and the start
 
 	OfferUntil time.Time // to accept the offer; zero: there was none
 	MeetingID  ID        // that it became; 0: none
@@ -90,12 +91,15 @@ func wished(t Terms) Wished {
 	return w
 }
 
-// NewWait creates the place of a person who requested these terms.
+// NewWait creates the place of a person who requested these terms, themselves or by a delegate.
 func NewWait(t Terms, by Actor, until, at time.Time) *Wait {
 	w := &Wait{
 		Person: Person{UserID: by.ID, Email: by.Email, Name: by.Name}, State: Waiting,
 		Wished: wished(t), Wants: (&Meeting{Slot: t.Slot}).Occupancies(t.Rooms),
 		Until: until, Expires: t.Slot.Start, CreatedAt: at, UpdatedAt: at,
+	}
+	if d := by.Delegate; d != nil {
+		w.JoinedBy = Person{UserID: d.ID, Name: d.Name}
 	}
 	if !until.IsZero() {
 		w.Expires = clock.Earlier(until, w.Expires)
@@ -133,10 +137,13 @@ func (w *Wait) Offer(length time.Duration, at time.Time) {
 // Booked ends the wait with a meeting, whose ID the store sets.
 func (w *Wait) Booked(m *Meeting, by Actor, at time.Time) {
 	w.State, w.UpdatedAt = Booked, at
-	if by.Kind == ActorUser {
+	if by.Kind == ActorUser && by.Delegate == nil {
 		return // the person who accepts needs no mail
 	}
 	f := w.facts()
+	if by.Delegate != nil {
+		f.By = by.Delegate.Name
+	}
 	f.Decision = m.Status
 	w.notify(Notice{Kind: NoticeWaitlistBooked, Due: at, Expires: w.Wished.Slot.End, Facts: f})
 }
@@ -176,7 +183,7 @@ func (w *Wait) At(at time.Time) *Wait {
 func (w *Wait) facts() Facts {
 	return Facts{
 		Title: w.Wished.Title, Start: w.Wished.Slot.Start, End: w.Wished.Slot.End, Timezone: w.Wished.Timezone,
-		Rooms: slices.Clone(w.Wished.RoomNames),
+		Rooms: slices.Clone(w.Wished.RoomNames), BookedBy: w.JoinedBy.Name,
 	}
 }
 
@@ -199,9 +206,20 @@ func (w *Wait) TakeNotices() []Notice {
 	return ns
 }
 
-// MaySeeWait reports whether the actor may see and end the wait: its person, and admins.
+// MaySeeWait reports whether the actor may see and end the wait: its person, their delegates (for a private
+// meeting those for private meetings), and admins.
 func (a Actor) MaySeeWait(w *Wait) bool {
-	return a.IsAdmin() || a.Kind == ActorUser && a.ID == w.Person.UserID
+	return a.IsAdmin() || a.Kind == ActorUser && a.ID == w.Person.UserID || a.mayActFor(w.Person.UserID, w.Wished.Visibility == Private)
+}
+
+// ActingOn returns the actor for what a user does to the wait: the user, or its person if the user is their
+// delegate.
+func (a Actor) ActingOn(w *Wait) Actor {
+	if a.ID == w.Person.UserID {
+		return a
+	}
+	acting, _ := a.For(w.Person, w.Wished.Visibility == Private)
+	return acting
 }
 
 // Takes returns all that the meeting holds, including for a pending move.

@@ -27,6 +27,7 @@ var sections = []section{
 	{"meetings_attended", `SELECT m.id, m.title, m.starts_at, m.ends_at, m.status, a.name, a.phone, a.response, a.comment FROM attendees a JOIN meetings m ON m.id = a.meeting_id WHERE lower(a.email) = $email`},
 	{"groups", `SELECT g.id, g.name, g.source, g.external_id FROM group_members m JOIN groups g ON g.id = m.group_id WHERE m.user_id = $id`},
 	{"waiting_list", `SELECT id, state, until_at, meeting_id, reason, created_at, updated_at FROM waitlist WHERE user_id = $id`},
+	{"waiting_list_for_others", `SELECT id, user_id, state, created_at FROM waitlist WHERE joined_by = $id AND user_id <> $id`},
 	{"fault_reports", `SELECT id, room_id, category, text, done_at, created_at FROM fault_reports WHERE user_id = $id`},
 	{"notifications", `SELECT id, kind, channel, meeting_id, name, address, state, due_at, sent_at, created_at FROM notifications WHERE lower(address) = $email`},
 	{"notification_optouts", `SELECT id, kind, created_at FROM notification_optouts WHERE address = $email`},

@@ -24,7 +24,7 @@ type table struct {
 var skipped = []string{"delay_jobs", "erasures", "goose_db_version"}
 
 // naming are columns that name users.
-var naming = []string{"user_id", "organizer_id", "actor_id", "decided_by", "by_user_id", "to_user_id", "deputy_id", "delegate_id", "booked_by"}
+var naming = []string{"user_id", "organizer_id", "actor_id", "decided_by", "by_user_id", "to_user_id", "deputy_id", "delegate_id", "booked_by", "joined_by"}
 
 type columnRow struct{ TableName, ColumnName, Kind string }
 

@@ -99,6 +99,19 @@ func (f *Fields) Booker(by meeting.Actor, k Known, rooms []*meeting.Room) (meeti
 	return acting, f.CheckDelegate(acting)
 }
 
+// Waiter returns the actor who joins the waiting list: the user, or as a delegate the organizer whom the fields
+// name. It returns a fault if they name another user.
+func (f *Fields) Waiter(by meeting.Actor, k Known) (meeting.Actor, error) {
+	if f.Organizer == nil || k.organizer.UserID == by.ID {
+		return by, nil
+	}
+	acting, ok := by.For(k.organizer, false)
+	if !ok {
+		return by, fault.Invalid(f.Organizer.Location(), "not_allowed", "must be you, or a user whose delegate you are, to join a waiting list")
+	}
+	return acting, f.CheckDelegate(acting)
+}
+
 // CheckDelegate returns a fault if a delegate would make a meeting private that they could not see then.
 func (f *Fields) CheckDelegate(by meeting.Actor) error {
 	if f.Visibility != nil && f.Visibility.HidesFrom(by) {

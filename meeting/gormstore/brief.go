@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +26,7 @@ const briefColumns = `m.id, m.title, m.starts_at, m.ends_at, m.organizer_id, u.n
 	   FROM meeting_rooms mr
 	   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id{postgres:  + 0} = mr.room_id AND NOT o.held
 	  WHERE mr.meeting_id = m.id),
-	CASE WHEN m.visibility = 'private' OR NOT ` + noLimits + ` AND EXISTS (SELECT 1 FROM meeting_rooms mr JOIN room_limits l ON l.room_id = mr.room_id
-			WHERE mr.meeting_id = m.id AND (l.viewers <> '' OR l.readers <> '')` + byMeeting + `) THEN ` + attendeesOf + ` END,
+	CASE WHEN m.visibility = 'private' THEN ` + attendeesOf + ` END,
 	CASE WHEN q.number > 0 THEN q.on_timeout END,
 	CASE WHEN q.waiting THEN {object}('number', q.number, 'deadline', q.deadline, 'change', {json}(q.change)) END`
 
@@ -39,14 +40,42 @@ func selectBrief(found string) string {
 	return "SELECT " + briefColumns + "\nFROM " + from + " CROSS JOIN users u LEFT JOIN approvals q ON q.meeting_id = m.id\nWHERE u.id = m.organizer_id AND " + on
 }
 
-// readBrief runs a query that begins with selectBrief.
-func (s *Store) readBrief(tx *gorm.DB, q statement, args ...any) (ms []*meeting.Meeting, err error) {
+// readBrief runs a query that begins with selectBrief, for a viewer.
+func (s *Store) readBrief(tx *gorm.DB, viewer *meeting.Actor, q statement, args ...any) (ms []*meeting.Meeting, err error) {
 	err = s.query(tx, func(rows *sql.Rows) error {
 		m, err := scanBrief(rows)
 		ms = append(ms, m)
 		return err
 	}, q, args...)
-	return ms, cmp.Or(err, s.addLimits(tx, ms))
+	if err == nil {
+		err = s.addLimits(tx, ms)
+	}
+	return ms, cmp.Or(err, s.addAttendees(tx, viewer, ms))
+}
+
+// addAttendees reads the attendees of brief meetings whose rooms hide details from the viewer, because they may
+// take part.
+func (s *Store) addAttendees(tx *gorm.DB, viewer *meeting.Actor, ms []*meeting.Meeting) error {
+	hidden := map[meeting.ID]*meeting.Meeting{}
+	for _, m := range ms {
+		if m.Visibility != meeting.Private && len(m.Limits) > 0 && (viewer == nil || !viewer.MaySee(m, nil)) {
+			hidden[m.ID] = m
+		}
+	}
+	if len(hidden) == 0 {
+		return nil
+	}
+	var c conditions
+	ids := c.param(s.ids(slices.Sorted(maps.Keys(hidden))...))
+	text := forViewer(&c, viewer, "SELECT m.id, "+attendeesOf+" FROM meetings m WHERE m.id "+strings.ReplaceAll(amongIDs, "$1", ids))
+	return s.query(tx, func(rows *sql.Rows) error {
+		var id meeting.ID
+		var invited []byte
+		if err := rows.Scan(&id, &invited); err != nil {
+			return err
+		}
+		return readParts(invited, func(a attendeePart) { a.addTo(hidden[id]) })
+	}, write(text), c.args...)
 }
 
 func scanBrief(rows *sql.Rows) (*meeting.Meeting, error) {

@@ -66,7 +66,7 @@ func (s *Store) ListMeetings(ctx context.Context, q meeting.MeetingQuery, p meet
 		var page statement
 		page[s.dialect] = s.dialect.translate(text) // the other takes as long
 		if q.Brief {
-			ms, err = s.readBrief(tx, page, args...)
+			ms, err = s.readBrief(tx, q.Viewer, page, args...)
 		} else {
 			ms, err = s.readMeetings(tx, page, args...)
 		}
@@ -194,7 +194,7 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 	first := "\n\tORDER BY m.starts_at, m.id LIMIT " + strconv.Itoa(n)
 	if q.Brief && ofRooms { // nearly all that is found is read: twice would take longer
 		text := strings.Join(append([]string{selectBrief(meetingsIn(rooms, from, to)), touches("m", from, to)}, c.all...), "\n\tAND ") + first
-		return s.forViewer(&c, q, text), c.args
+		return forViewer(&c, q.Viewer, text), c.args
 	}
 	part := func(source, condition string) string {
 		return "SELECT * FROM (SELECT m.starts_at, m.id FROM " + source + " LEFT JOIN approvals q ON q.meeting_id = m.id\n\tWHERE " +
@@ -233,18 +233,18 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 		page = "SELECT m.id FROM (" + strings.Replace(page, "{persons}", "", 1) + ") AS m"
 	}
 	if q.Brief {
-		return s.forViewer(&c, q, selectBrief("")+" AND m.id IN ("+page+")\nORDER BY m.starts_at, m.id"), c.args
+		return forViewer(&c, q.Viewer, selectBrief("")+" AND m.id IN ("+page+")\nORDER BY m.starts_at, m.id"), c.args
 	}
 	return selectMeetings + "\nWHERE m.id IN (" + page + ")\nORDER BY m.starts_at, m.id", c.args
 }
 
 // forViewer makes a brief query read only the viewer of the attendees, if there is one: nobody else matters.
-func (s *Store) forViewer(c *conditions, q meeting.MeetingQuery, brief string) string {
-	if q.Viewer == nil {
+func forViewer(c *conditions, viewer *meeting.Actor, brief string) string {
+	if viewer == nil {
 		return brief
 	}
 	return strings.Replace(brief, "WHERE a.meeting_id = m.id)",
-		"WHERE a.meeting_id = m.id AND ("+standsFor("a.user_id", *q.Viewer, c)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(q.Viewer.Email)+")))", 1)
+		"WHERE a.meeting_id = m.id AND ("+standsFor("a.user_id", *viewer, c)+" OR a.email <> '' AND lower(a.email) = lower("+c.param(viewer.Email)+")))", 1)
 }
 
 // inRooms is the condition on a meeting that it is in any of some rooms: by meeting, not by room, which has

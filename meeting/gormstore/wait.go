@@ -52,7 +52,7 @@ func overlap(a, b string) string {
 // selectWaits reads waits w with their position in line, given by an expression.
 func selectWaits(position string) string {
 	return `SELECT w.id, w.user_id, u.email, u.name, u.phone, u.locale, u.timezone, w.state, w.wish, w.until_at, w.expires_at,
-		w.offer_until, w.meeting_id, w.reason, w.detail, w.version, w.created_at, w.updated_at,
+		w.offer_until, w.meeting_id, w.reason, w.detail, w.version, w.created_at, w.updated_at, w.joined_by, (SELECT j.name FROM users j WHERE j.id = w.joined_by),
 		(SELECT {array}({object}('room_id', a.room_id, 'starts_at', a.starts_at, 'ends_at', a.ends_at)) FROM waitlist_rooms a WHERE a.waitlist_id = w.id),
 		` + position + `
 	FROM waitlist w JOIN users u ON u.id = w.user_id `
@@ -79,6 +79,7 @@ type waitRow struct {
 	MeetingID  *int64
 	Reason     string
 	Detail     string
+	JoinedBy   *int64
 	Version    int64
 	CreatedAt  time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
@@ -113,7 +114,7 @@ func (s *Store) CreateWait(ctx context.Context, w *meeting.Wait, fn func(open in
 		}
 		row := &waitRow{
 			UserID: w.Person.UserID, State: w.State, Wish: wishOf(w.Wished), UntilAt: optional(w.Until), ExpiresAt: micro(w.Expires),
-			DueAt: micro(w.Due()), Version: 1, CreatedAt: micro(w.CreatedAt), UpdatedAt: micro(w.CreatedAt),
+			JoinedBy: reference(w.JoinedBy.UserID), DueAt: micro(w.Due()), Version: 1, CreatedAt: micro(w.CreatedAt), UpdatedAt: micro(w.CreatedAt),
 		}
 		if err := tx.Create(row).Error; err != nil {
 			return err
@@ -339,10 +340,12 @@ func scanWait(rows *sql.Rows) (*meeting.Wait, error) {
 	w := &meeting.Wait{}
 	p := &w.Person
 	var wish, wants []byte
+	var joiner sql.NullString
 	if err := rows.Scan(&w.ID, &p.UserID, &p.Email, &p.Name, &p.Phone, &p.Locale, &p.Timezone, &w.State, &wish, nullTime{&w.Until}, &w.Expires,
-		nullTime{&w.OfferUntil}, nullID{&w.MeetingID}, &w.Reason, &w.Detail, &w.Version, &w.CreatedAt, &w.UpdatedAt, &wants, &w.Position); err != nil {
+		nullTime{&w.OfferUntil}, nullID{&w.MeetingID}, &w.Reason, &w.Detail, &w.Version, &w.CreatedAt, &w.UpdatedAt, nullID{&w.JoinedBy.UserID}, &joiner, &wants, &w.Position); err != nil {
 		return nil, err
 	}
+	w.JoinedBy.Name = joiner.String
 	var part wishPart
 	if err := json.Unmarshal(wish, &part); err != nil {
 		return nil, fmt.Errorf("wait %d: %w", w.ID, err)

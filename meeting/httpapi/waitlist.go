@@ -18,6 +18,7 @@ import (
 type Wait struct {
 	ID         int64      `json:"id"`
 	User       Organizer  `json:"user" doc:"User on the waiting list"`
+	JoinedBy   *Booker    `json:"joined_by" doc:"Delegate who joined the waiting list for the user; null if the user did"`
 	State      string     `json:"state" enum:"waiting,offered,booked,expired,withdrawn,refused"`
 	Position   *int       `json:"position" doc:"Position on the waiting list, counted from 1, among entries that want any of the same rooms and time; null unless the state is waiting"`
 	Meeting    Wish       `json:"meeting" doc:"Meeting to book when the rooms become free"`
@@ -57,7 +58,7 @@ type WishGuest struct {
 func waitOf(w *meeting.Wait) Wait {
 	d := w.Wished
 	return Wait{
-		ID: w.ID, User: Organizer{ID: w.Person.UserID, Name: w.Person.Name, Email: w.Person.Email}, State: string(w.State),
+		ID: w.ID, User: Organizer{ID: w.Person.UserID, Name: w.Person.Name, Email: w.Person.Email}, JoinedBy: bookedBy(w.JoinedBy), State: string(w.State),
 		Position: orNil(w.Position),
 		Meeting: Wish{
 			RoomIDs: append([]int64{}, d.RoomIDs...), Rooms: roomRefsOf(d.RoomIDs, d.RoomNames), Title: d.Title, Description: d.Description,
@@ -92,7 +93,11 @@ type WaitInput struct {
 	Reminders   Field[[]ReminderInput] `json:"reminders,omitempty" doc:"At most 10 reminders; empty for none, null for the installation's defaults"`
 	Visibility  Field[string]          `json:"visibility,omitempty" enum:"public,private"`
 	Fields      Field[map[string]any]  `json:"fields,omitempty" doc:"Values of custom fields by name"`
-	Until       Field[string]          `json:"until,omitempty" doc:"When to leave the waiting list; defaults to the start of the meeting if omitted or null" example:"2027-02-09T18:00:00Z"`
+
+	OrganizerID    Field[int64]  `json:"organizer_id,omitempty" doc:"User who joins the waiting list: you, or a user whose delegate you are. Defaults to you"`
+	OrganizerEmail Field[string] `json:"organizer_email,omitempty" doc:"Email address of that user, instead of organizer_id"`
+
+	Until Field[string] `json:"until,omitempty" doc:"When to leave the waiting list; defaults to the start of the meeting if omitted or null" example:"2027-02-09T18:00:00Z"`
 }
 
 // TransformSchema names what a new wait must have.
@@ -105,12 +110,13 @@ func (in WaitInput) patch() MeetingPatch {
 	return MeetingPatch{
 		RoomIDs: in.RoomIDs, Title: in.Title, Description: in.Description, Start: in.Start, End: in.End, Timezone: in.Timezone,
 		Attendees: in.Attendees, Reminders: in.Reminders, Visibility: in.Visibility, Fields: in.Fields,
+		OrganizerID: in.OrganizerID, OrganizerEmail: in.OrganizerEmail,
 	}
 }
 
 func (h *handlers) registerWaitlist(api huma.API) {
 	const tag = "Waiting list"
-	register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "List my waiting list entries; admins list those of all users", tag), h.listWaits)
+	register(api, operation("list-waitlist", http.MethodGet, "/waitlist", "List my waiting list entries or those of a user whose delegate I am; admins list those of all users", tag), h.listWaits)
 	register(api, creates(operation("join-waitlist", http.MethodPost, "/waitlist", "Join the waiting list for rooms that are taken", tag)), h.join)
 	register(api, operation("get-wait", http.MethodGet, "/waitlist/{id}", "Get a waiting list entry", tag), h.wait)
 	register(api, deletes(operation("leave-waitlist", http.MethodDelete, "/waitlist/{id}", "Leave the waiting list", tag)), h.leave)
@@ -134,7 +140,7 @@ func (h *handlers) waits(op huma.Operation) huma.Operation {
 type listWaitsInput struct {
 	Paging
 	RoomID int64    `query:"room_id"`
-	UserID int64    `query:"user_id" doc:"Entries of this user; admins only, other users see their own"`
+	UserID int64    `query:"user_id" doc:"Entries of this user, for admins and delegates of the user; other users see their own"`
 	State  []string `query:"state,explode" doc:"Entries in any of these states; repeat the parameter or separate values with commas"`
 }
 

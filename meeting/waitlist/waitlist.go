@@ -37,9 +37,6 @@ func (s *Service) Join(ctx context.Context, by meeting.Actor, f booking.Fields, 
 	if f.TypeID != nil && *f.TypeID != 0 {
 		return nil, fault.Invalid("type_id", "not_allowed", "must not be set together with wait")
 	}
-	if f.Organizer != nil {
-		return nil, fault.Invalid(f.Organizer.Location(), "not_allowed", "must not be set together with wait")
-	}
 	by, err := s.booking.WithDeputies(ctx, by)
 	if err != nil {
 		return nil, err
@@ -47,6 +44,13 @@ func (s *Service) Join(ctx context.Context, by meeting.Actor, f booking.Fields, 
 	known, err := s.booking.LookUp(ctx, by, &f, nil)
 	if err != nil {
 		return nil, err
+	}
+	if acting, err := f.Waiter(by, known); err != nil {
+		return nil, err
+	} else if acting.Delegate != nil {
+		if by, err = s.booking.WithDeputies(ctx, acting); err != nil {
+			return nil, err
+		}
 	}
 	terms, err := f.Terms(nil, known)
 	ends, faults := waitUntil(until, terms, at)
@@ -66,7 +70,7 @@ func (s *Service) Join(ctx context.Context, by meeting.Actor, f booking.Fields, 
 		return nil, fault.Invalid("start", "in_past", "must be in the future")
 	}
 	w := meeting.NewWait(terms, by, ends, at)
-	if err := s.store.CreateWait(ctx, w, waitsAllowed(s.booking.Settings().Limits)); err != nil {
+	if err := s.store.CreateWait(ctx, w, waitsAllowed(s.booking.Settings().Limits, by)); err != nil {
 		return nil, err
 	}
 	s.scheduler.Schedule(ctx, w.Messages()...)
@@ -75,14 +79,18 @@ func (s *Service) Join(ctx context.Context, by meeting.Actor, f booking.Fields, 
 }
 
 // waitsAllowed returns a check of the person's number of waiting lists.
-func waitsAllowed(l policy.Limits) func(open int) error {
+func waitsAllowed(l policy.Limits, by meeting.Actor) func(open int) error {
+	who := "you are"
+	if by.Delegate != nil {
+		who = by.Name + " is"
+	}
 	return func(open int) error {
 		if l.MaxWaits == 0 || open < l.MaxWaits {
 			return nil
 		}
 		var v fault.List
 		v.Violate("", "too_many_waits", meeting.Figures{Limit: l.MaxWaits, Actual: open + 1, Used: open},
-			"you are already on %d waiting lists, the maximum: leave one first", open)
+			"%s already on %d waiting lists, the maximum: leave one first", who, open)
 		return &meeting.PolicyError{Violations: v}
 	}
 }
@@ -117,16 +125,17 @@ func (s *Service) WaitOf(ctx context.Context, by meeting.Actor, id int64) (*meet
 	return w.At(s.booking.Now()), nil
 }
 
-// Waits lists the actor's waits, or everyone's if the actor is an admin. It sets the instant of the
-// query.
+// Waits lists the actor's waits, or those that the query names: admins see everyone's, delegates those of the
+// users for whom they act. It sets the instant of the query.
 func (s *Service) Waits(ctx context.Context, by meeting.Actor, q meeting.WaitQuery, p meeting.Page) (ws []*meeting.Wait, next string, err error) {
-	if !by.IsAdmin() {
+	if !by.IsAdmin() && !slices.ContainsFunc(by.Delegations(), func(p meeting.ActsFor) bool { return p.UserID == q.UserID }) {
 		q.UserID = by.ID
 	}
 	q.Now = s.booking.Now()
 	if ws, next, err = s.store.ListWaits(ctx, q, p); err != nil {
 		return nil, "", err
 	}
+	ws = slices.DeleteFunc(ws, func(w *meeting.Wait) bool { return !by.MaySeeWait(w) }) // private ones
 	for i, w := range ws {
 		ws[i] = w.At(q.Now)
 	}
@@ -171,7 +180,7 @@ func (s *Service) Accept(ctx context.Context, by meeting.Actor, id int64, ifMatc
 	if err := w.InState(s.booking.Now(), "accept", meeting.Offered); err != nil {
 		return nil, err
 	}
-	return s.give(ctx, w, by, func(w *meeting.Wait, at time.Time) error {
+	return s.give(ctx, w, by.ActingOn(w), func(w *meeting.Wait, at time.Time) error {
 		if err := fault.CheckVersion(ifMatch, w.Version); err != nil {
 			return err
 		}
@@ -293,7 +302,7 @@ func (s *Service) turnOf(ctx context.Context, w *meeting.Wait, known waitsKnown,
 	if offer {
 		return nil, s.withinQuota(ctx, owner, &terms)
 	}
-	terms.Turn = &meeting.Turn{WaitID: w.ID, By: by}
+	terms.Turn = &meeting.Turn{WaitID: w.ID, By: by, JoinedBy: w.JoinedBy}
 	plan, err := s.booking.PlanApproval(ctx, owner, terms.Rooms)
 	if err != nil {
 		return nil, err
@@ -453,7 +462,7 @@ func (s *Service) meetingFor(ctx context.Context, w *meeting.Wait, by meeting.Ac
 	if err != nil {
 		return nil, err
 	}
-	terms.Turn = &meeting.Turn{WaitID: w.ID, By: by}
+	terms.Turn = &meeting.Turn{WaitID: w.ID, By: by, JoinedBy: w.JoinedBy}
 	plan, err := s.booking.PlanApproval(ctx, owner, terms.Rooms)
 	if err != nil {
 		return nil, err

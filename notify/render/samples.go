@@ -129,6 +129,14 @@ func samples() []Sample {
 			f.Fields = []notify.FieldFact{{Label: "Cost center", Labels: map[string]string{"de": "Kostenstelle", "zh": "成本中心"}, Value: "4711"}, {Label: "Seats", Value: 12.5}, {Label: "Catering", Value: true}}
 		})
 		add("waitlist-offer", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.Deadline, f.WaitID = new(start.Add(-22*time.Hour)), 6 })
+		add("waitlist-offer-joined-for-you", notify.WaitlistOffer, start.Add(-24*time.Hour), func(f *notify.Facts) {
+			waits(f)
+			f.Deadline, f.WaitID, f.BookedBy = new(start.Add(-22*time.Hour)), 6, "Bo Li"
+		})
+		add("waitlist-booked-for-you", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) {
+			waits(f)
+			f.MeetingID, f.Decision, f.BookedBy, f.By = 42, "confirmed", "Bo Li", "Bo Li"
+		})
 		add("waitlist-booked", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "confirmed" })
 		add("waitlist-booked-pending", notify.WaitlistBooked, start.Add(-24*time.Hour), func(f *notify.Facts) { waits(f); f.MeetingID, f.Decision = 42, "pending" })
 		for _, why := range []string{"start", "offer", "inactive"} {

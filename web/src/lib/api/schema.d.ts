@@ -3106,7 +3106,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List my waiting list entries; admins list those of all users */
+        /** List my waiting list entries or those of a user whose delegate I am; admins list those of all users */
         get: operations["list-waitlist"];
         put?: never;
         /** Join the waiting list for rooms that are taken */
@@ -8273,6 +8273,8 @@ export interface components {
             expires_at: string;
             /** Format: int64 */
             id: number;
+            /** @description Delegate who joined the waiting list for the user; null if the user did */
+            joined_by: components["schemas"]["Booker"] | null;
             /** @description Meeting to book when the rooms become free */
             meeting: components["schemas"]["Wish"];
             /**
@@ -8320,6 +8322,13 @@ export interface components {
             fields?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Email address of that user, instead of organizer_id */
+            organizer_email?: string | null;
+            /**
+             * Format: int64
+             * @description User who joins the waiting list: you, or a user whose delegate you are. Defaults to you
+             */
+            organizer_id?: number | null;
             /** @description At most 10 reminders; empty for none, null for the installation's defaults */
             reminders?: components["schemas"]["ReminderInput"][] | null;
             /** @description 1 to 50 room IDs; either all rooms are booked or none */
@@ -17141,7 +17150,7 @@ export interface operations {
                 /** @description The next_cursor of the previous page */
                 cursor?: string;
                 room_id?: number;
-                /** @description Entries of this user; admins only, other users see their own */
+                /** @description Entries of this user, for admins and delegates of the user; other users see their own */
                 user_id?: number;
                 /** @description Entries in any of these states; repeat the parameter or separate values with commas */
                 state?: string[] | null;
