@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"punctual/notify/render"
 )
 
 // maxFile limits the bytes of a file. All settings need far less.
@@ -73,6 +75,14 @@ func Parse(file string, src []byte, environ []string) (Loaded, error) {
 			o := b.origin(broken.path)
 			b.faults = append(b.faults, Fault{o.Source, o.Line, o.Column, broken.path + " " + broken.message})
 		}
+	}
+	_, err := render.ReadOverrides(c.Notifications.Templates)
+	if e, ok := errors.AsType[*render.TemplateError](err); ok {
+		for _, f := range e.Faults {
+			b.faults = append(b.faults, Fault{f.File, f.Line, f.Column, f.Message})
+		}
+	} else if err != nil {
+		return Loaded{Warnings: warnings}, err
 	}
 	if err := newError(file, src, b.secrets, b.faults); err != nil {
 		return Loaded{Warnings: warnings}, err
