@@ -50,7 +50,9 @@ func (c *cli) notifyPreviewCommand() *cobra.Command {
 			}
 			r.Use(templates)
 			if format == "eml" {
-				return email.Write(c.stdout, settings.Email.From, r, found[0].Notification, found[0].Now)
+				n := found[0].Notification
+				n.MessageID = "<preview@punctual>"
+				return email.Write(c.stdout, settings.Email.From, r, n, found[0].Now)
 			}
 			m, err := r.Mail(found[0].Notification, found[0].Now)
 			if err != nil {

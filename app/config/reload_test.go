@@ -182,3 +182,20 @@ func TestReloader_templates(t *testing.T) {
 	<-applied
 	log.Await(t, "configuration and mail templates reloaded")
 }
+
+// Content that a client sends to Parse must not show what is in the folders of the server.
+func TestParse_readsNoTemplates(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "secret.txt"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	content := []byte("notifications: {templates: " + folder + "}\n")
+	if _, err := Parse("c.yaml", content, nil); err != nil {
+		t.Errorf("Parse: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, string(content))
+	if _, err := Load(file, nil); err == nil {
+		t.Error("Load accepted a faulty template")
+	}
+}
