@@ -62,6 +62,7 @@ import (
 	"punctual/notify/chat"
 	ledger "punctual/notify/gormstore"
 	"punctual/notify/outbox"
+	"punctual/notify/render"
 	eventhook "punctual/notify/webhook"
 	eventhookstore "punctual/notify/webhook/gormstore"
 )
@@ -186,7 +187,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	}
 	a.links = linkpages.NewLinks(c.HTTP.BaseURL, a.keys.rings[linkKeys])
 	a.linkSecrets = account.NewLinkSecrets(a.keys.rings[passwordKeys])
-	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks(), smsBudget{a, time.Now}); err != nil {
+	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks(), smsBudget{a, time.Now}, a.log); err != nil {
 		return nil, err
 	}
 	if to := c.Audit.Syslog; to.URL != "" {
@@ -422,11 +423,16 @@ func (a *Application) beforeLoad(ctx context.Context) error {
 // apply applies the settings that may change while the process runs. If it fails, nothing has
 // changed. followDefaults applies changed default reminders to booked meetings.
 func (a *Application) apply(ctx context.Context, old, now *config.Config) error {
+	templates, err := render.ReadOverrides(now.Notifications.Templates)
+	if err != nil {
+		return err
+	}
 	if !reflect.DeepEqual(old.Email, now.Email) || !reflect.DeepEqual(old.SMS, now.SMS) {
 		if err := a.senders.apply(now); err != nil {
 			return err
 		}
 	}
+	a.senders.render.Use(templates)
 	a.level.Set(now.Level())
 	a.settings.Store(a.meetingSettings(now))
 	a.accounts.SetSessionTTL(now.Auth.SessionTTL)

@@ -78,6 +78,9 @@ func (a *Application) noteReload(ctx context.Context, old, now *config.Config) {
 			e.Reason = "restart"
 		}
 	}
+	if len(e.Changes) == 0 { // only templates of mails changed
+		return
+	}
 	a.addEntry(ctx, e)
 }
 

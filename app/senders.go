@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"sync"
 
 	"gorm.io/gorm"
@@ -98,7 +99,7 @@ func (s chatSender) Send(ctx context.Context, n notify.Notification) error {
 	return s.Sender.Send(ctx, n)
 }
 
-func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget) (*senders, error) {
+func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget, log *slog.Logger) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
@@ -107,10 +108,20 @@ func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(render.Config{BaseURL: c.HTTP.BaseURL, Identity: identity, Links: links})
+	r, err := render.New(render.Config{
+		BaseURL: c.HTTP.BaseURL, Identity: identity, Links: links,
+		Failed: func(n notify.Notification, err error) {
+			log.ErrorContext(ctx, "mail template failed, using the built-in one", "notification_id", n.ID, "error", err)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
+	templates, err := render.ReadOverrides(c.Notifications.Templates)
+	if err != nil {
+		return nil, err
+	}
+	r.Use(templates)
 	s := &senders{host: host, render: r, budget: budget, baseURL: c.HTTP.BaseURL, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
 	if err := s.apply(c); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 )
@@ -113,6 +114,35 @@ func TestMain_exitCodes(t *testing.T) {
 	}
 }
 
+func TestNotifyPreview_templates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := func(args ...string) (code int, text string) {
+		var out, errs strings.Builder
+		code = Main(append([]string{"punctual"}, args...), strings.NewReader(""), &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	write := func(file, content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("mails", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("config.yaml", "notifications: {templates: mails}\n")
+	write("mails/invitation.en.subject.txt", "Acme: {{.Title}}")
+	if code, text := run("notify", "preview", "invitation"); code != 0 || !strings.HasPrefix(text, "Subject: Acme: Design review\n") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	write("mails/invitation.en.subject.txt", "Acme: {{.Titel}}")
+	for _, args := range [][]string{{"notify", "preview", "invitation"}, {"config", "check"}, {"doctor"}, {"serve"}} {
+		if code, text := run(args...); code == 0 || !strings.Contains(text, "invitation.en.subject.txt:1:9: ") || !strings.Contains(text, "there is no field Titel here") {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+}
+
 func TestNotifyPreview(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
@@ -122,6 +152,7 @@ func TestNotifyPreview(t *testing.T) {
 	}{
 		{[]string{"invitation"}, 0, "Subject: Invitation: Design review"},
 		{[]string{"invitation", "--language", "de", "--format", "html"}, 0, `<html lang="de"`},
+		{[]string{"invitation", "--format", "eml"}, 0, "X-Punctual-Kind: invitation"},
 		{[]string{"gossip"}, 2, "use one of approval_reminder approval_request"},
 		{[]string{"invitation", "--language", "fr"}, 2, `unknown language "fr"`},
 		{[]string{"invitation", "--format", "pdf"}, 2, `unknown format "pdf"`},

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"punctual/app/config"
 	"punctual/notify"
+	"punctual/notify/email"
 	"punctual/notify/render"
 )
 
@@ -30,12 +33,26 @@ func (c *cli) notifyPreviewCommand() *cobra.Command {
 				return usageError{fmt.Errorf("unknown language %q; use one of en, de, zh", language)}
 			}
 			settings, err := c.load()
+			if e, ok := errors.AsType[*config.Error](err); ok {
+				fmt.Fprint(c.stderr, e.Report())
+				return errReported
+			}
 			if err != nil {
 				return err
 			}
 			r, err := render.New(render.Config{BaseURL: settings.HTTP.BaseURL})
 			if err != nil {
 				return err
+			}
+			templates, err := render.ReadOverrides(settings.Notifications.Templates)
+			if err != nil {
+				return err
+			}
+			r.Use(templates)
+			if format == "eml" {
+				n := found[0].Notification
+				n.MessageID = "<preview@punctual>"
+				return email.Write(c.stdout, settings.Email.From, r, n, found[0].Now)
 			}
 			m, err := r.Mail(found[0].Notification, found[0].Now)
 			if err != nil {
@@ -47,12 +64,12 @@ func (c *cli) notifyPreviewCommand() *cobra.Command {
 			case "html":
 				_, err = fmt.Fprint(c.stdout, m.HTML)
 			default:
-				return usageError{fmt.Errorf("unknown format %q; use text or html", format)}
+				return usageError{fmt.Errorf("unknown format %q; use text, html or eml", format)}
 			}
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&language, "language", "en", "en, de or zh")
-	cmd.Flags().StringVar(&format, "format", "text", "text or html")
+	cmd.Flags().StringVar(&format, "format", "text", "text, html or eml")
 	return cmd
 }

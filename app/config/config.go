@@ -233,10 +233,11 @@ type RequestLimits struct {
 
 // Notifications say which notifications people may choose, and how long they are kept once they are over.
 type Notifications struct {
-	Keep     time.Duration       `yaml:"keep"`
-	Channels []string            `yaml:"channels"` // that people may choose
-	Required []string            `yaml:"required"` // kinds that nobody can switch off
-	Defaults map[string][]string `yaml:"defaults"` // channels by kind, for people who did not choose
+	Keep      time.Duration       `yaml:"keep"`
+	Channels  []string            `yaml:"channels"`  // that people may choose
+	Required  []string            `yaml:"required"`  // kinds that nobody can switch off
+	Defaults  map[string][]string `yaml:"defaults"`  // channels by kind, for people who did not choose
+	Templates string              `yaml:"templates"` // folder; empty: mails as built in
 }
 
 // Keep says how long something is kept once it is over.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"punctual/notify/render"
 )
 
 // maxFile limits the bytes of a file. All settings need far less.
@@ -49,17 +51,33 @@ func FirstAdmin(environ []string) (email, password string, err error) {
 }
 
 // Load reads a file over the defaults, lets the PUNCTUAL_ variables of environ override it, and
-// validates the result. A missing [DefaultFile] means the defaults. If settings are wrong, it returns
+// validates the result and the templates of mails. A missing [DefaultFile] means the defaults. If settings are wrong, it returns
 // all faults together as an [*Error], and the warnings.
 func Load(file string, environ []string) (Loaded, error) {
 	src, err := os.ReadFile(file)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || file != DefaultFile) {
 		return Loaded{}, err
 	}
-	return Parse(file, src, environ)
+	l, err := Parse(file, src, environ)
+	if err != nil {
+		return l, err
+	}
+	_, err = render.ReadOverrides(l.Config.Notifications.Templates)
+	if e, ok := errors.AsType[*render.TemplateError](err); ok {
+		faults := make([]Fault, len(e.Faults))
+		for i, f := range e.Faults {
+			faults[i] = Fault{f.File, f.Line, f.Column, f.Message}
+		}
+		err = newError(file, src, nil, faults)
+	}
+	if err != nil {
+		return Loaded{Warnings: l.Warnings}, err
+	}
+	return l, nil
 }
 
-// Parse does what [Load] does with the content of a file.
+// Parse does what [Load] does with the content of a file. It does not read the templates of mails:
+// the content may come from a client, which must not learn what is in folders of the server.
 func Parse(file string, src []byte, environ []string) (Loaded, error) {
 	if len(src) > maxFile {
 		return Loaded{}, &Error{File: file, Faults: []Fault{{Source: file, Line: 1, Column: 1, Message: fmt.Sprintf("must be at most %d bytes", maxFile)}}, lines: []string{""}}

@@ -26,6 +26,9 @@ type Reloader struct {
 	Apply   func(ctx context.Context, old, now *Config) error
 	State   *State // records each attempt; may be nil
 	Log     *slog.Logger
+
+	watched   string // the folder of templates that is watched; empty: none
+	templates string // fingerprint of the templates that were seen last
 }
 
 // Run applies what changed since Started was read, and watches the file until ctx ends. If the file
@@ -49,8 +52,10 @@ func (r *Reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 	settled := time.NewTimer(editorPause)
 	settled.Stop()
 	look := func() {
-		if now := Fingerprint(r.File); now != r.Seen {
-			r.Seen = now
+		r.watchTemplates(ctx, w)
+		now, templates := Fingerprint(r.File), fingerprintFolder(r.Current.Notifications.Templates)
+		if now != r.Seen || templates != r.templates {
+			r.Seen, r.templates = now, templates
 			settled.Reset(editorPause)
 		}
 	}
@@ -69,6 +74,7 @@ func (r *Reloader) watch(ctx context.Context, w *fsnotify.Watcher) {
 			look()
 		case <-settled.C:
 			r.reload(ctx)
+			look() // the folder of templates may be another one
 		}
 	}
 }
@@ -84,6 +90,40 @@ func Fingerprint(file string) string {
 	return fmt.Sprint(target, info.Size(), info.ModTime().UnixNano())
 }
 
+func (r *Reloader) watchTemplates(ctx context.Context, w *fsnotify.Watcher) {
+	folder := r.Current.Notifications.Templates
+	if folder == r.watched {
+		return
+	}
+	if r.watched != "" && filepath.Clean(r.watched) != filepath.Dir(r.File) {
+		_ = w.Remove(r.watched) // it may be gone
+	}
+	r.watched = folder
+	if folder == "" {
+		return
+	}
+	if err := w.Add(folder); err != nil {
+		r.Log.WarnContext(ctx, "templates not watched, changes need a reload of the configuration", "folder", folder, "error", err)
+	}
+}
+
+// fingerprintFolder returns a text that changes when a file of the folder may have changed; empty for
+// no folder.
+func fingerprintFolder(folder string) string {
+	if folder == "" {
+		return ""
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return "absent"
+	}
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Name(), Fingerprint(filepath.Join(folder, f.Name())))
+	}
+	return fmt.Sprintf("%q", all)
+}
+
 func (r *Reloader) reload(ctx context.Context) {
 	l, err := Load(r.File, r.Environ)
 	if err != nil {
@@ -94,7 +134,8 @@ func (r *Reloader) reload(ctx context.Context) {
 	now := l.Config
 	live, _ := Keys(Diff(r.Current, now))
 	_, restart := Keys(Diff(r.Started, now))
-	if len(live)+len(restart) == 0 {
+	templates := fingerprintFolder(now.Notifications.Templates) // before Apply reads them
+	if len(live)+len(restart) == 0 && now.Notifications.Templates == "" {
 		r.State.Accept(r.File, l.Origins)
 		r.Log.Info("configuration file reloaded, nothing changed", "file", r.File)
 		return
@@ -105,7 +146,10 @@ func (r *Reloader) reload(ctx context.Context) {
 		return
 	}
 	r.State.Accept(r.File, l.Origins)
-	r.Current = now
+	r.Current, r.templates = now, templates
+	if len(live)+len(restart) == 0 {
+		r.Log.Info("configuration and mail templates reloaded", "file", r.File, "templates", now.Notifications.Templates)
+	}
 	if len(live) > 0 {
 		r.Log.Info("configuration reloaded", "file", r.File, "keys", live)
 	}

@@ -153,3 +153,49 @@ func TestChanges(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestReloader_templates(t *testing.T) {
+	dir, folder := t.TempDir(), t.TempDir()
+	file, template := filepath.Join(dir, "c.yaml"), filepath.Join(folder, "change.en.txt")
+	replace(t, file, "log: {level: info}\n")
+	log, applied := startReloader(t, file)
+
+	replace(t, file, "notifications: {templates: "+folder+"}\n")
+	if c := <-applied; c.Notifications.Templates != folder {
+		t.Errorf("applied folder %q", c.Notifications.Templates)
+	}
+	log.Await(t, "keys=[notifications.templates]")
+
+	if err := os.WriteFile(template, []byte("one\n{{.Titel}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log.Await(t, "file="+template+" line=2 column=3")
+	select {
+	case <-applied:
+		t.Error("applied a faulty template")
+	default:
+	}
+
+	if err := os.WriteFile(template, []byte("{{.Title}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-applied
+	log.Await(t, "configuration and mail templates reloaded")
+}
+
+// Content that a client sends to Parse must not show what is in the folders of the server.
+func TestParse_readsNoTemplates(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "secret.txt"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	content := []byte("notifications: {templates: " + folder + "}\n")
+	if _, err := Parse("c.yaml", content, nil); err != nil {
+		t.Errorf("Parse: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	replace(t, file, string(content))
+	if _, err := Load(file, nil); err == nil {
+		t.Error("Load accepted a faulty template")
+	}
+}

@@ -66,6 +66,21 @@ func NewOutbox(from string, box *outbox.Outbox, r *render.Renderer) (*Sender, er
 	return s, nil
 }
 
+// Write writes n as an email that is sent at now, as mail programs store it.
+func Write(w io.Writer, from string, r *render.Renderer, n notify.Notification, now time.Time) error {
+	s, err := newSender(from, r)
+	if err != nil {
+		return err
+	}
+	s.now = func() time.Time { return now }
+	m, err := s.compose(n)
+	if err != nil {
+		return err
+	}
+	_, err = m.WriteTo(w)
+	return err
+}
+
 func newSender(from string, r *render.Renderer) (*Sender, error) {
 	addr, err := netmail.ParseAddress(from)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	texttemplate "text/template"
 	"time"
 
@@ -23,6 +24,10 @@ type Config struct {
 	BaseURL  string // of the web page, for links; "": no links
 	Identity Identity
 	Links    Links
+
+	// Failed is called if a template of [Renderer.Use] fails, although it was checked with samples. The
+	// part of the mail is the built-in one. nil: failures are not reported.
+	Failed func(n notify.Notification, err error)
 }
 
 // Links return the addresses at which recipients act without signing in. A nil function or an
@@ -46,6 +51,9 @@ type Renderer struct {
 	locales *locales
 	html    *template.Template
 	text    *texttemplate.Template
+
+	overrides atomic.Pointer[Overrides]
+	failed    func(notify.Notification, error)
 }
 
 // New parses the templates. It returns an error if the base URL is not http or https.
@@ -68,10 +76,16 @@ func New(c Config) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Renderer{
+	r := &Renderer{
 		baseURL: strings.TrimRight(c.BaseURL, "/"), uids: c.Identity, links: c.Links, locales: ls, html: html, text: text,
-	}, nil
+		failed: c.Failed,
+	}
+	r.Use(&Overrides{})
+	return r, nil
 }
+
+// Use renders mails with these templates from now on.
+func (r *Renderer) Use(o *Overrides) { r.overrides.Store(o) }
 
 // Mail is a rendered email.
 type Mail struct {
@@ -87,13 +101,60 @@ type Mail struct {
 
 // Mail renders n as an email that is read at now. It returns an error for an unknown kind.
 func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
-	v, err := r.view(n, now)
+	p, err := r.fill(n, now)
 	if err != nil {
 		return Mail{}, err
 	}
-	p, err := r.page(v)
+	lang := r.locales.of(n.To.Locale).language()
+	if p.Subject, err = r.part(n, lang, "subject.txt", p, nil); err != nil {
+		return Mail{}, err
+	}
+	p.Subject = line(p.Subject) // also the title of the HTML
+	text, err := r.part(n, lang, "txt", p, r.text)
 	if err != nil {
 		return Mail{}, err
+	}
+	html, err := r.part(n, lang, "html", p, r.html)
+	if err != nil {
+		return Mail{}, err
+	}
+	m := Mail{Lang: p.Lang, Subject: p.Subject, Text: text, HTML: html, Unsubscribe: p.Unsubscribe}
+	m.Calendar, m.Method = r.calendar(n)
+	return m, nil
+}
+
+// part renders a part of a mail by its override if there is one and it works, otherwise by builtIn,
+// which is nil for the subject.
+func (r *Renderer) part(n notify.Notification, lang, part string, p page, builtIn executor) (string, error) {
+	if t := r.overrides.Load().parts[string(n.Kind)+"."+lang+"."+part]; t != nil {
+		out, err := execute(t, p)
+		if err == nil && (part != "subject.txt" || line(out) != "") {
+			return out, nil
+		}
+		if err == nil {
+			err = errEmptySubject
+		}
+		if r.failed != nil {
+			r.failed(n, fmt.Errorf("template %s.%s.%s: %w", n.Kind, lang, part, err))
+		}
+	}
+	if builtIn == nil {
+		return p.Subject, nil
+	}
+	var b strings.Builder
+	err := builtIn.Execute(&b, p)
+	return b.String(), err
+}
+
+// fill returns what templates see of n.
+func (r *Renderer) fill(n notify.Notification, now time.Time) (page, error) {
+	v, err := r.view(n, now)
+	if err != nil {
+		return page{}, err
+	}
+	p, err := r.page(v)
+	if err != nil {
+		return page{}, err
 	}
 	r.addDecision(&p, v, n)
 	r.addCheckIn(&p, v, n)
@@ -103,16 +164,11 @@ func (r *Renderer) Mail(n notify.Notification, now time.Time) (Mail, error) {
 	if r.links.Unsubscribe != nil {
 		p.Unsubscribe = r.links.Unsubscribe(n)
 	}
-	var text, html strings.Builder
-	if err := r.text.Execute(&text, p); err != nil {
-		return Mail{}, err
+	p.Recipient, p.Title, p.Where, p.Organizer, p.By, p.Deadline = v.Recipient, v.Title, v.Where, v.Organizer, v.By, v.Deadline
+	if !v.facts.Start.IsZero() {
+		p.Starts, p.StartTime, p.EndTime = v.Starts, v.StartTime, v.EndTime
 	}
-	if err := r.html.Execute(&html, p); err != nil {
-		return Mail{}, err
-	}
-	m := Mail{Lang: p.Lang, Subject: p.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: p.Unsubscribe}
-	m.Calendar, m.Method = r.calendar(n)
-	return m, nil
+	return p, nil
 }
 
 // SMS renders n as a text message that is read at now. An invitation ends with the link to
@@ -132,6 +188,8 @@ func (r *Renderer) SMS(n notify.Notification, now time.Time) (string, error) {
 	return text, nil
 }
 
+// page is what templates see. It has no methods, so a template reads these values and nothing else.
+// docs/admin.md lists the fields.
 type page struct {
 	Lang     string
 	Subject  string
@@ -152,9 +210,20 @@ type page struct {
 
 	Unsubscribe string // "": no link
 	ChooseMails string // its label
+
+	// For templates from a folder; the built-in ones do not need them. "": none.
+	Recipient string // name
+	Title     string
+	Where     string
+	Organizer string
+	By        string // who changed, canceled or decided
+	Starts    string // Feb 10, 10:00
+	StartTime string // 10:00
+	EndTime   string
+	Deadline  string
 }
 
-type action struct{ Label, URL, Colour string }
+type action struct{ Label, URL, Color string }
 
 func (r *Renderer) addDecision(p *page, v *view, n notify.Notification) {
 	if r.links.Decide == nil || !v.needsDecision() {

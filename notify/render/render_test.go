@@ -396,7 +396,7 @@ func TestBaseURL(t *testing.T) {
 }
 
 // Small text is read by everybody at a contrast of 4.5 (WCAG AA).
-func TestColoursContrast(t *testing.T) {
+func TestColorsContrast(t *testing.T) {
 	for name, a := range accents {
 		for _, pair := range [][2]string{{"#ffffff", a.Bar}, {a.Ink, a.Tint}, {a.DarkInk, a.DarkTint}} {
 			if c := contrast(t, pair[0], pair[1]); c < 4.5 {
