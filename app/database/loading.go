@@ -14,8 +14,8 @@ import (
 	"punctual/migrations"
 )
 
-// loading fills the tables of an empty installation in one transaction. Its order is: suspend, add for each
-// row, resume.
+// loading fills the tables of an empty installation in one transaction. Its order is: suspend, empty, add for
+// each row, resume.
 type loading struct {
 	conn    *sql.Conn
 	tx      *sql.Tx
@@ -117,7 +117,8 @@ func tableNames(tables []*table) []string {
 	return names
 }
 
-// suspend disables triggers and foreign keys of the tables, and empties them.
+// suspend disables triggers and foreign keys of the tables. Until the end of the transaction no other one can
+// write to them.
 func (l *loading) suspend(ctx context.Context, tables []*table) error {
 	var statements []string
 	names := tableNames(tables)
@@ -159,11 +160,20 @@ func (l *loading) suspend(ctx context.Context, tables []*table) error {
 			statements = append(statements, "ALTER TABLE "+quoteName(t.name)+" DISABLE TRIGGER USER")
 			l.restore = append(l.restore, "ALTER TABLE "+quoteName(t.name)+" ENABLE TRIGGER USER")
 		}
-		statements = append(statements, "DELETE FROM "+quoteName(t.name))
 	}
 	for _, statement := range statements {
 		if _, err := l.tx.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("suspend triggers and foreign keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// empty deletes all rows of the tables, after suspend.
+func (l *loading) empty(ctx context.Context, tables []*table) error {
+	for _, t := range tables {
+		if _, err := l.tx.ExecContext(ctx, "DELETE FROM "+quoteName(t.name)); err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
 	return nil
