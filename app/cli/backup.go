@@ -55,8 +55,12 @@ func (c *cli) backup(ctx context.Context, db *database.DB, w io.Writer) error {
 	return nil
 }
 
-// writeWhole writes a file that only its owner can read. It gets its name when it is complete and on disk.
+// writeWhole writes a file that only its owner can read. It gets its name when it is complete and on disk. It
+// replaces a file, but nothing else: no device, and no symbolic link.
 func writeWhole(name string, write func(io.Writer) error) (err error) {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: must be a file, or a name that is not in use; use - for standard output", name)
+	}
 	folder := filepath.Dir(name)
 	f, err := os.CreateTemp(folder, "."+filepath.Base(name)+".*") // has the mode 0600
 	if err != nil {

@@ -348,9 +348,12 @@ func TestVerifyBackup(t *testing.T) {
 func TestBackup_snapshot(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		stop, stopped := context.WithCancel(t.Context())
-		wrote := make(chan error, 1)
+		first, wrote := make(chan struct{}), make(chan error, 1)
 		go func() {
 			for i := 0; ; i++ {
+				if i == 1 {
+					close(first)
+				}
 				tx, err := db.SQL.BeginTx(stop, nil)
 				for _, table := range []string{"sites", "rooms"} {
 					if err == nil {
@@ -366,7 +369,13 @@ func TestBackup_snapshot(t *testing.T) {
 				}
 			}
 		}()
-		for range 10 {
+		select {
+		case <-first:
+		case err := <-wrote:
+			t.Fatal(err)
+		}
+		var counts []int64
+		for len(counts) < 10 || counts[0] == counts[len(counts)-1] && len(wrote) == 0 && t.Context().Err() == nil {
 			done, err := database.Backup(t.Context(), db, io.Discard, "")
 			if err != nil {
 				t.Fatal(err)
@@ -378,10 +387,17 @@ func TestBackup_snapshot(t *testing.T) {
 			if n["sites"] != n["rooms"] {
 				t.Errorf("%d sites, %d rooms", n["sites"], n["rooms"])
 			}
+			counts = append(counts, n["sites"])
 		}
-		stopped()
-		if err := <-wrote; stop.Err() == nil {
+		if counts[0] == 0 || counts[0] == counts[len(counts)-1] {
+			t.Errorf("the backups have %v sites, want more and more", counts)
+		}
+		select {
+		case err := <-wrote:
 			t.Error(err)
+		default:
+			stopped()
+			<-wrote
 		}
 	})
 }

@@ -23,6 +23,7 @@ type loading struct {
 
 	rows    int64
 	pending []any // values of rows of one table that are not inserted yet
+	size    int   // bytes of the texts and blobs in pending
 	of      *table
 	restore []string // statements that undo suspend
 }
@@ -50,9 +51,12 @@ func (l *loading) end() {
 	_ = l.conn.Close()
 }
 
+// maxPending is the size of texts and blobs above which rows are inserted, whatever their number.
+const maxPending = 8 << 20
+
 // add adds a row, whose values are as JSON has them.
 func (l *loading) add(ctx context.Context, t *table, cells []any) error {
-	if l.of != t || len(l.pending) >= 200*len(t.columns) || len(l.pending) > 10_000 {
+	if l.of != t || len(l.pending) >= 200*len(t.columns) || len(l.pending) > 10_000 || l.size > maxPending {
 		if err := l.flush(ctx); err != nil {
 			return err
 		}
@@ -62,6 +66,12 @@ func (l *loading) add(ctx context.Context, t *table, cells []any) error {
 		v, err := c.imported(cells[i])
 		if err != nil {
 			return fmt.Errorf("table %s, column %s: %w", t.name, c.name, err)
+		}
+		switch v := v.(type) {
+		case string:
+			l.size += len(v)
+		case []byte:
+			l.size += len(v)
 		}
 		l.pending = append(l.pending, v)
 	}
@@ -79,7 +89,8 @@ func (l *loading) flush(ctx context.Context) error {
 		insert = l.copy
 	}
 	err := insert(ctx)
-	l.pending = l.pending[:0]
+	clear(l.pending) // lets go of large values
+	l.pending, l.size = l.pending[:0], 0
 	if err != nil {
 		return fmt.Errorf("table %s: %w", l.of.name, err)
 	}
