@@ -348,6 +348,7 @@ func TestVerifyBackup(t *testing.T) {
 func TestBackup_snapshot(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		stop, stopped := context.WithCancel(t.Context())
+		defer stopped()
 		first, wrote := make(chan struct{}), make(chan error, 1)
 		go func() {
 			for i := 0; ; i++ {
