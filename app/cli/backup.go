@@ -55,8 +55,12 @@ func (c *cli) backup(ctx context.Context, db *database.DB, w io.Writer) error {
 	return nil
 }
 
-// writeWhole writes a file that only its owner can read. It gets its name when it is complete and on disk.
+// writeWhole writes a file that only its owner can read. It gets its name when it is complete and on disk. It
+// replaces a file, but nothing else: no device, and no symbolic link.
 func writeWhole(name string, write func(io.Writer) error) (err error) {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: must be a file, or a name that is not in use; use - for standard output", name)
+	}
 	folder := filepath.Dir(name)
 	f, err := os.CreateTemp(folder, "."+filepath.Base(name)+".*") // has the mode 0600
 	if err != nil {
@@ -123,11 +127,11 @@ func (c *cli) printBackup(done *database.BackedUp) error {
 const restoreHelp = `Restore a backup into an empty database: the one that database.url names. Do it before the first start.
 
 The whole file is verified before anything is written. All rows are written in one transaction: if it is
-interrupted, run the command again. A backup of an older version is then migrated to this version. Tables of
-other programs in the same database are not touched.
+interrupted, run the command again. A backup of an older version is then migrated to this version; if that is
+interrupted, run punctual migrate up. Tables of other programs in the same database are not touched.
 
-The queue needs no backup. What Redis holds under queue.prefix is deleted, and loaded from the database
-when punctual starts.`
+The queue needs no backup. What Redis holds under queue.prefix is deleted before the transaction ends, and
+loaded from the database when punctual starts.`
 
 func (c *cli) restoreCommand() *cobra.Command {
 	var keepQueue bool
@@ -155,17 +159,22 @@ func (c *cli) restore(ctx context.Context, settings *config.Config, name string,
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, fmt.Errorf("%s: must be a file, because it is read twice: first to verify it", name))
 	}
-	clear := func(context.Context) error { return nil }
+	var clearQueue func(context.Context) error
 	if !keepQueue {
 		queue, client, err := app.OpenQueue(ctx, settings.Queue, slog.New(slog.DiscardHandler))
 		if err != nil {
-			return fmt.Errorf("the queue must be emptied after restoring; start Redis, or use --keep-queue and a new queue.prefix: %w", err)
+			return fmt.Errorf("the queue must be emptied, too; start Redis, or use --keep-queue and a new queue.prefix: %w", err)
 		}
 		if client != nil {
 			defer client.Close()
 		}
 		if q, ok := queue.(interface{ Clear(context.Context) error }); ok {
-			clear = q.Clear
+			clearQueue = func(ctx context.Context) error {
+				if err := q.Clear(ctx); err != nil {
+					return fmt.Errorf("the queue is not empty. Nothing was restored; run the command again: %w", err)
+				}
+				return nil
+			}
 		}
 	}
 	db, err := app.OpenDatabase(ctx, settings.Database)
@@ -173,13 +182,10 @@ func (c *cli) restore(ctx context.Context, settings *config.Config, name string,
 		return err
 	}
 	bar := c.newProgress()
-	done, err := database.Restore(ctx, db, f, func(done, total int64) { bar.show(int(done), int(total)) })
+	done, err := database.Restore(ctx, db, f, clearQueue, func(done, total int64) { bar.show(int(done), int(total)) })
 	bar.end()
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
-	}
-	if err := clear(ctx); err != nil {
-		return fmt.Errorf("the database is restored, but the queue is not empty; start punctual with a new queue.prefix: %w", err)
 	}
 	fmt.Fprintf(c.stdout, "Restored %d rows of %d tables, as they were at %s.\n", done.Rows, len(done.Tables), done.At.Format(time.RFC3339))
 	return nil

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -72,7 +74,7 @@ func backup(t *testing.T, db *database.DB) []byte {
 
 func restore(t *testing.T, db *database.DB, file []byte) error {
 	t.Helper()
-	_, err := database.Restore(t.Context(), db, bytes.NewReader(file), nil)
+	_, err := database.Restore(t.Context(), db, bytes.NewReader(file), nil, nil)
 	return err
 }
 
@@ -211,6 +213,60 @@ func TestRestore_refuses(t *testing.T) {
 	})
 }
 
+// TestRestore_beforeCommit: the function runs when all rows are written, and nobody sees them yet. If it fails,
+// restoring can be repeated.
+func TestRestore_beforeCommit(t *testing.T) {
+	source := testdb.Open(t, migrations.SQLite)
+	inhabit(t, source)
+	file := backup(t, source)
+	testdb.Each(t, func(t *testing.T, to *database.DB) {
+		var written, all int64
+		failed := errors.New("the queue is away")
+		_, err := database.Restore(t.Context(), to, bytes.NewReader(file), func(context.Context) error {
+			if written == 0 || written != all {
+				t.Errorf("called after %d of %d rows", written, all)
+			}
+			return failed
+		}, func(done, total int64) { written, all = done, total })
+		if !errors.Is(err, failed) {
+			t.Fatalf("error %v, want %v", err, failed)
+		}
+		if n := one[int](t, to, "SELECT count(*) FROM users"); n != 0 {
+			t.Errorf("%d users after an error, want none", n)
+		}
+		if err := restore(t, to, file); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+	})
+}
+
+// TestRestore_twice: of two restores at once, one is refused, though the database was empty when it began.
+func TestRestore_twice(t *testing.T) {
+	t.Parallel()
+	source := testdb.Open(t, migrations.SQLite)
+	inhabit(t, source)
+	file := backup(t, source)
+	to := testdb.Open(t, migrations.Postgres)
+	second := make(chan error, 1)
+	_, err := database.Restore(t.Context(), to, bytes.NewReader(file), func(context.Context) error {
+		go func() { second <- restore(t, to, file) }()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if one[int](t, to, "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") > 0 {
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return errors.New("the second does not wait")
+			}
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("the second: %v, want that the installation is not empty", err)
+	}
+}
+
 // TestRestore_older: a backup of an older schema is migrated after it is restored, also into a
 // database that has the schema of today.
 func TestRestore_older(t *testing.T) {
@@ -292,9 +348,13 @@ func TestVerifyBackup(t *testing.T) {
 func TestBackup_snapshot(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		stop, stopped := context.WithCancel(t.Context())
-		wrote := make(chan error, 1)
+		defer stopped()
+		first, wrote := make(chan struct{}), make(chan error, 1)
 		go func() {
 			for i := 0; ; i++ {
+				if i == 1 {
+					close(first)
+				}
 				tx, err := db.SQL.BeginTx(stop, nil)
 				for _, table := range []string{"sites", "rooms"} {
 					if err == nil {
@@ -310,7 +370,13 @@ func TestBackup_snapshot(t *testing.T) {
 				}
 			}
 		}()
-		for range 10 {
+		select {
+		case <-first:
+		case err := <-wrote:
+			t.Fatal(err)
+		}
+		var counts []int64
+		for len(counts) < 10 || counts[0] == counts[len(counts)-1] && len(wrote) == 0 && t.Context().Err() == nil {
 			done, err := database.Backup(t.Context(), db, io.Discard, "")
 			if err != nil {
 				t.Fatal(err)
@@ -322,10 +388,17 @@ func TestBackup_snapshot(t *testing.T) {
 			if n["sites"] != n["rooms"] {
 				t.Errorf("%d sites, %d rooms", n["sites"], n["rooms"])
 			}
+			counts = append(counts, n["sites"])
 		}
-		stopped()
-		if err := <-wrote; stop.Err() == nil {
+		if counts[0] == 0 || counts[0] == counts[len(counts)-1] {
+			t.Errorf("the backups have %v sites, want more and more", counts)
+		}
+		select {
+		case err := <-wrote:
 			t.Error(err)
+		default:
+			stopped()
+			<-wrote
 		}
 	})
 }

@@ -227,6 +227,9 @@ func (i *importing) all(ctx context.Context, r io.Reader) error {
 	for _, t := range tables {
 		i.tables[t.name] = t
 	}
+	if err := i.suspend(ctx, tables); err != nil {
+		return err
+	}
 	for _, name := range occupied {
 		var used bool
 		if err := i.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+quoteName(name)+")").Scan(&used); err != nil {
@@ -236,7 +239,7 @@ func (i *importing) all(ctx context.Context, r io.Reader) error {
 			return fmt.Errorf("the installation is not empty: its table %s has rows. Nothing was imported", name)
 		}
 	}
-	if err := i.suspend(ctx, tables); err != nil {
+	if err := i.empty(ctx, tables); err != nil {
 		return err
 	}
 	d := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))

@@ -14,8 +14,8 @@ import (
 	"punctual/migrations"
 )
 
-// loading fills the tables of an empty installation in one transaction. Its order is: suspend, add for each
-// row, resume.
+// loading fills the tables of an empty installation in one transaction. Its order is: suspend, empty, add for
+// each row, resume.
 type loading struct {
 	conn    *sql.Conn
 	tx      *sql.Tx
@@ -23,6 +23,7 @@ type loading struct {
 
 	rows    int64
 	pending []any // values of rows of one table that are not inserted yet
+	size    int   // bytes of the texts and blobs in pending
 	of      *table
 	restore []string // statements that undo suspend
 }
@@ -50,9 +51,12 @@ func (l *loading) end() {
 	_ = l.conn.Close()
 }
 
+// maxPending is the size of texts and blobs above which rows are inserted, whatever their number.
+const maxPending = 8 << 20
+
 // add adds a row, whose values are as JSON has them.
 func (l *loading) add(ctx context.Context, t *table, cells []any) error {
-	if l.of != t || len(l.pending) >= 200*len(t.columns) || len(l.pending) > 10_000 {
+	if l.of != t || len(l.pending) >= 200*len(t.columns) || len(l.pending) > 10_000 || l.size > maxPending {
 		if err := l.flush(ctx); err != nil {
 			return err
 		}
@@ -62,6 +66,12 @@ func (l *loading) add(ctx context.Context, t *table, cells []any) error {
 		v, err := c.imported(cells[i])
 		if err != nil {
 			return fmt.Errorf("table %s, column %s: %w", t.name, c.name, err)
+		}
+		switch v := v.(type) {
+		case string:
+			l.size += len(v)
+		case []byte:
+			l.size += len(v)
 		}
 		l.pending = append(l.pending, v)
 	}
@@ -79,7 +89,8 @@ func (l *loading) flush(ctx context.Context) error {
 		insert = l.copy
 	}
 	err := insert(ctx)
-	l.pending = l.pending[:0]
+	clear(l.pending) // lets go of large values
+	l.pending, l.size = l.pending[:0], 0
 	if err != nil {
 		return fmt.Errorf("table %s: %w", l.of.name, err)
 	}
@@ -117,7 +128,8 @@ func tableNames(tables []*table) []string {
 	return names
 }
 
-// suspend disables triggers and foreign keys of the tables, and empties them.
+// suspend disables triggers and foreign keys of the tables. Until the end of the transaction no other one can
+// write to them.
 func (l *loading) suspend(ctx context.Context, tables []*table) error {
 	var statements []string
 	names := tableNames(tables)
@@ -159,11 +171,20 @@ func (l *loading) suspend(ctx context.Context, tables []*table) error {
 			statements = append(statements, "ALTER TABLE "+quoteName(t.name)+" DISABLE TRIGGER USER")
 			l.restore = append(l.restore, "ALTER TABLE "+quoteName(t.name)+" ENABLE TRIGGER USER")
 		}
-		statements = append(statements, "DELETE FROM "+quoteName(t.name))
 	}
 	for _, statement := range statements {
 		if _, err := l.tx.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("suspend triggers and foreign keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// empty deletes all rows of the tables, after suspend.
+func (l *loading) empty(ctx context.Context, tables []*table) error {
+	for _, t := range tables {
+		if _, err := l.tx.ExecContext(ctx, "DELETE FROM "+quoteName(t.name)); err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
 	return nil

@@ -15,9 +15,9 @@ import (
 // Restore reads a backup into an empty database of either kind, which it gives the schema of the backup, and then that
 // of the program. It verifies the whole backup before it writes anything, and writes all rows in one
 // transaction: if it fails or is interrupted, the database has no rows, and Restore can be run again. It
-// refuses a database in which punctual has rows, and leaves tables of other programs alone. progress may be
-// nil; it gets the numbers of rows.
-func Restore(ctx context.Context, db *DB, r io.ReadSeeker, progress func(done, total int64)) (*BackedUp, error) {
+// refuses a database in which punctual has rows, and leaves tables of other programs alone. beforeCommit is called
+// when all rows are written; an error undoes them. progress gets the numbers of rows. Both may be nil.
+func Restore(ctx context.Context, db *DB, r io.ReadSeeker, beforeCommit func(context.Context) error, progress func(done, total int64)) (*BackedUp, error) {
 	verified, err := VerifyBackup(r)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Restore(ctx context.Context, db *DB, r io.ReadSeeker, progress func(done, t
 	if err := to(verified.Schema); err != nil {
 		return nil, err
 	}
-	if err := restoreRows(ctx, db, r, verified, progress); err != nil {
+	if err := restoreRows(ctx, db, r, verified, beforeCommit, progress); err != nil {
 		return nil, err
 	}
 	if err := db.Migrate(ctx); err != nil {
@@ -78,6 +78,11 @@ func restorable(ctx context.Context, db *DB, schema int64) error {
 	case here > slices.Max(versions):
 		return fmt.Errorf("the database has schema %d, this program has %d; use the newer version of punctual", here, slices.Max(versions))
 	}
+	return checkEmpty(ctx, tx, tables)
+}
+
+// checkEmpty returns an error if one of the tables has rows that no migration made.
+func checkEmpty(ctx context.Context, tx *sql.Tx, tables []*table) error {
 	for _, t := range tables {
 		if slices.Contains(filledByMigrations, t.name) {
 			continue
@@ -96,7 +101,7 @@ func restorable(ctx context.Context, db *DB, schema int64) error {
 // filledByMigrations are tables that have rows in an empty installation.
 var filledByMigrations = []string{"calendar_identity"}
 
-func restoreRows(ctx context.Context, db *DB, r io.Reader, verified *BackedUp, progress func(done, total int64)) error {
+func restoreRows(ctx context.Context, db *DB, r io.Reader, verified *BackedUp, beforeCommit func(context.Context) error, progress func(done, total int64)) error {
 	l, err := beginLoading(ctx, db)
 	if err != nil {
 		return err
@@ -107,6 +112,13 @@ func restoreRows(ctx context.Context, db *DB, r io.Reader, verified *BackedUp, p
 		return err
 	}
 	if err := l.suspend(ctx, tables); err != nil {
+		return err
+	}
+	// Again, because another process may have written since. From here on the locks of suspend keep others out.
+	if err := checkEmpty(ctx, l.tx, tables); err != nil {
+		return err
+	}
+	if err := l.empty(ctx, tables); err != nil {
 		return err
 	}
 	var into *table
@@ -153,6 +165,11 @@ func restoreRows(ctx context.Context, db *DB, r io.Reader, verified *BackedUp, p
 	}
 	if err := l.resume(ctx, tables, last.Used); err != nil {
 		return err
+	}
+	if beforeCommit != nil {
+		if err := beforeCommit(ctx); err != nil {
+			return err
+		}
 	}
 	return l.tx.Commit()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,7 @@ func (q *Queue) RenewGeneration(ctx context.Context, unused time.Duration) (dele
 		return nil, fmt.Errorf("redisqueue: renew the generation: %w", err)
 	}
 	for _, g := range old {
-		n, err := q.deleteKeys(ctx, "{"+q.prefix+":"+g+":")
+		n, err := q.deleteKeys(ctx, "{"+q.prefix+":"+g+":", nil)
 		if err != nil {
 			return deleted, fmt.Errorf("redisqueue: delete the generation %s: %w", g, err)
 		}
@@ -54,7 +55,9 @@ func (q *Queue) RenewGeneration(ctx context.Context, unused time.Duration) (dele
 // keep there. Processes that use the queue notice it within a second, and fill it again. It is for a
 // database that went back to an earlier state, which older messages would not fit.
 func (q *Queue) Clear(ctx context.Context) error {
-	if _, err := q.deleteKeys(ctx, "{"+q.prefix+":g"); err != nil {
+	// Another installation may have a prefix that begins with this one and ":g".
+	own := regexp.MustCompile(`^\{` + regexp.QuoteMeta(q.prefix) + `:g\d+\.\d+:\d+(\.\d+)?\}`)
+	if _, err := q.deleteKeys(ctx, "{"+q.prefix+":g", own.MatchString); err != nil {
 		return fmt.Errorf("redisqueue: clear: %w", err)
 	}
 	return nil
@@ -67,9 +70,13 @@ func (q *Queue) universal() redis.UniversalClient {
 	return q.single
 }
 
-func (q *Queue) deleteKeys(ctx context.Context, prefix string) (int64, error) {
+// deleteKeys deletes the keys that begin with prefix and, unless own is nil, for which own returns true.
+func (q *Queue) deleteKeys(ctx context.Context, prefix string, own func(key string) bool) (int64, error) {
 	var n atomic.Int64
 	err := q.eachKey(ctx, globLiteral(prefix)+"*", func(ctx context.Context, node *redis.Client, key string) error {
+		if own != nil && !own(key) {
+			return nil
+		}
 		err := node.Unlink(ctx, key).Err() // one by one, because they are in several slots of a cluster
 		if err == nil {
 			n.Add(1)

@@ -98,3 +98,52 @@ func TestRenewGeneration(t *testing.T) {
 		})
 	}
 }
+
+// TestClear: it deletes the keys of all generations, and none of another installation whose prefix begins alike.
+func TestClear(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"single": testenv.Redis(t), "cluster": "redis+cluster://" + strings.Join(testenv.Cluster(t), ","),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prefix := "clear[*]?-" + rand.Text()
+			four, eight := openQueue(t, url, WithPrefix(prefix), WithShards(4)), openQueue(t, url, WithPrefix(prefix), WithShards(8))
+			others := []*Queue{openQueue(t, url, WithPrefix(prefix+":green")), openQueue(t, url, WithPrefix(prefix+":g1.4"))}
+			keys := func(q *Queue) (n int) {
+				t.Helper()
+				for _, node := range q.masters(t) {
+					for _, shard := range q.keys {
+						found, err := node.Keys(t.Context(), globLiteral(shard.tag)+"*").Result()
+						if err != nil {
+							t.Fatal(err)
+						}
+						n += len(found)
+					}
+				}
+				return n
+			}
+			var before []int
+			for _, q := range append([]*Queue{four, eight}, others...) {
+				mustAdd(t, q, messages(100, q.Now().Add(time.Hour))...)
+				if keys(q) == 0 {
+					t.Fatalf("prefix %s has no keys", q.prefix)
+				}
+			}
+			for _, q := range others {
+				before = append(before, keys(q))
+			}
+			if err := four.Clear(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if keys(four)+keys(eight) > 0 {
+				t.Errorf("%d and %d keys are left", keys(four), keys(eight))
+			}
+			for i, q := range others {
+				if n := keys(q); n != before[i] {
+					t.Errorf("prefix %s has %d keys, had %d", q.prefix, n, before[i])
+				}
+			}
+		})
+	}
+}
