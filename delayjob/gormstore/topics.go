@@ -500,7 +500,7 @@ func (s *Topics) List(ctx context.Context, topic string, state topics.State, now
 	db := s.db.WithContext(ctx)
 	scanned := db.Model(&delayJob{}).Omit("body").Where(rows, args).Order(order).Limit(listScan)
 	var found []delayJob
-	if err := db.Table("(?) AS j", scanned).Where(of, args).Order(order).Limit(limit).Find(&found).Error; err != nil {
+	if err := db.Table("(?) AS j", scanned).Omit("body").Where(of, args).Order(order).Limit(limit).Find(&found).Error; err != nil {
 		return nil, nil, fmt.Errorf("list jobs of %s: %w", topic, err)
 	}
 	js := jobsOf(found)
