@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pooler pictures alerts sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pooler pictures alerts manifests deb deb-test sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -37,6 +37,9 @@ help:
 	@echo 'make pooler  three processes behind PgBouncer in transaction mode'
 	@echo 'make bench   measure, some six minutes; writes docs/benchmarks.md'
 	@echo 'make pictures draw the pictures of the documentation anew'
+	@echo 'make manifests  write deploy/kubernetes from the Helm chart, and check both'
+	@echo 'make deb     a Debian package in bin/, of DEB_ARCH=amd64 or arm64'
+	@echo 'make deb-test  install, upgrade and remove the Debian package in a minimal Debian; by root'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
 	@echo 'make licenses  check the licenses of all dependencies, and write them to bin/licenses.txt'
 	@echo 'make reproducible  build the program twice from nothing and compare the bytes'
@@ -186,6 +189,16 @@ pooler:
 pictures: $(PAGE)
 	@.ci/install test
 	@$(GO) test -count=1 -tags pictures -run '^TestPictures$$' -timeout 5m ./tests
+
+# The chart is checked by Helm itself and the types of Kubernetes, in a module of its own.
+manifests:
+	@cd deploy/check && GOFLAGS= $(GO) test -count=1 . -update
+
+deb: page
+	@.ci/deb $(DEB_ARCH) $(DEB_VERSION)
+
+deb-test: page
+	@.ci/deb-test
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

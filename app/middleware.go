@@ -61,7 +61,7 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 			return
 		}
 		attrs := []slog.Attr{
-			slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path), slog.Int("status", status),
+			slog.String("method", c.Request.Method), slog.String("path", loggedPath(c)), slog.Int("status", status),
 			slog.Duration("took", time.Since(begin).Round(time.Microsecond)), slog.Int("bytes", max(0, c.Writer.Size())),
 			slog.String("client", c.ClientIP()),
 		}
@@ -70,6 +70,17 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 		}
 		log.LogAttrs(c.Request.Context(), level, "request", attrs...)
 	}
+}
+
+// loggedPath returns the path of a request without the secret that some addresses contain.
+func loggedPath(c *gin.Context) string {
+	path := c.Request.URL.Path
+	for _, p := range c.Params {
+		if (p.Key == "secret" || p.Key == "token") && p.Value != "" {
+			path = strings.ReplaceAll(path, p.Value, ":"+p.Key)
+		}
+	}
+	return path
 }
 
 // warnOfProxies logs once that X-Forwarded-For came from a peer that is not trusted: behind a proxy

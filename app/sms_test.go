@@ -17,6 +17,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gin-gonic/gin"
+
 	"punctual/app/config"
 	"punctual/notify"
 )
@@ -170,4 +172,14 @@ func TestTextMessages_receiptsOfGateways(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	received(notify.Delivered, n)
+}
+
+// The log does not contain the secret that an address has.
+func TestLoggedPath(t *testing.T) {
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Request = httptest.NewRequest(http.MethodPost, config.SMSCallbacks+"aliyun/fedcba9876543210", nil)
+	c.Params = gin.Params{{Key: "secret", Value: "fedcba9876543210"}}
+	if got := loggedPath(c); got != config.SMSCallbacks+"aliyun/:secret" {
+		t.Error(got)
+	}
 }

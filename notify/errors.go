@@ -51,6 +51,9 @@ func (r *sendError) Unwrap() error { return r.err }
 // IsPermanent reports whether err was marked by [Permanent].
 func IsPermanent(err error) bool { return classify(err).class == permanent }
 
+// IsOff reports whether err says that there is nothing to send, see [Off].
+func IsOff(err error) bool { return classify(err).class == off }
+
 // IsUnavailable reports whether err was marked by [Unavailable].
 func IsUnavailable(err error) bool { return classify(err).class == unavailable }
 

@@ -136,7 +136,7 @@ func aliyunError(resp *http.Response, body []byte) error {
 	case strings.HasPrefix(code, "Throttling"):
 		return notify.After(cmp.Or(retryAfter(resp.Header.Get("Retry-After"), time.Now()), 10*time.Second), &refusal{err})
 	case strings.HasPrefix(code, "isp."), code == "ServiceUnavailable", code == "InternalError":
-		return err
+		return &refusal{err}
 	}
 	return notify.Unavailable(err) // the account, its keys, signatures or templates
 }

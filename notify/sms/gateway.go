@@ -190,7 +190,7 @@ func statusError(resp *http.Response, err error) error {
 		return notify.Unavailable(err)
 	case http.StatusTooManyRequests, http.StatusTooEarly:
 		err = &refusal{err}
-	case http.StatusRequestTimeout:
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout: // it may have been sent
 	default:
 		switch code / 100 {
 		case 3: // the provider has moved
@@ -198,6 +198,7 @@ func statusError(resp *http.Response, err error) error {
 		case 4:
 			return notify.Permanent(err)
 		}
+		err = &refusal{err}
 	}
 	if d := retryAfter(resp.Header.Get("Retry-After"), time.Now()); d > 0 {
 		return notify.After(d, err)

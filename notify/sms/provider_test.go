@@ -97,8 +97,8 @@ func TestTwilio(t *testing.T) {
 		{429, `{"code":20429,"message":"Too Many Requests"}`, "refused"},
 		{400, `{"code":21611,"message":"queue full"}`, "refused"},
 		{429, ``, "refused"},
-		{500, `<html>`, "temporary"},
-		{503, `{"code":20503,"message":"down"}`, "temporary"},
+		{500, `<html>`, "refused"},
+		{503, `{"code":20503,"message":"down"}`, "refused"},
 		{400, `{"code":21617,"message":"too long"}`, "permanent"},
 	} {
 		p.status, p.body = c.status, c.body
@@ -168,7 +168,7 @@ func TestAliyun(t *testing.T) {
 		`{"Code":"isv.MOBILE_NUMBER_ILLEGAL"}`:   "permanent",
 		`{"Code":"isv.BUSINESS_LIMIT_CONTROL"}`:  "refused",
 		`{"Code":"Throttling.User"}`:             "refused",
-		`{"Code":"isp.SYSTEM_ERROR"}`:            "temporary",
+		`{"Code":"isp.SYSTEM_ERROR"}`:            "refused",
 		`{"Code":"isv.AMOUNT_NOT_ENOUGH"}`:       "unavailable",
 		`{"Code":"SignatureDoesNotMatch"}`:       "unavailable",
 		`{"Code":"isv.SMS_TEMPLATE_ILLEGAL"}`:    "unavailable",
@@ -182,8 +182,9 @@ func TestAliyun(t *testing.T) {
 	}
 	other := reminder(1)
 	other.Kind = notify.TestMail
-	if err := s.Send(t.Context(), other); err == nil || !strings.Contains(err.Error(), "no template for test_mail") {
-		t.Errorf("without a template: %v", err)
+	b := &budget{left: 2}
+	if err := s.Within(b).Send(t.Context(), other); err == nil || !strings.Contains(err.Error(), "no template for test_mail") || b.left != 2 {
+		t.Errorf("without a template: %v, %d segments are left", err, b.left)
 	}
 }
 
@@ -233,13 +234,13 @@ func TestBudget(t *testing.T) {
 	p := newProvider(t)
 	b := &budget{left: 2}
 	s := newHTTP(t, Gateway{URL: p.URL, Body: body}).Within(b)
-	for status, left := range map[int]int{400: 2, 401: 2, 429: 2} {
+	for status, left := range map[int]int{400: 2, 401: 2, 429: 2, 500: 2, 503: 2} {
 		p.status = status
 		if err := s.Send(t.Context(), reminder(1)); err == nil || b.left != left {
 			t.Errorf("after %d %d segments are left, want %d", status, b.left, left)
 		}
 	}
-	for _, status := range []int{500, 200} {
+	for _, status := range []int{504, 200} { // the first one may have been sent
 		p.status = status
 		_ = s.Send(t.Context(), reminder(1))
 	}

@@ -129,7 +129,7 @@ func messageID(n notify.Notification) string {
 // refused reports whether a provider did certainly not accept a message. After a time-out it may have.
 func refused(err error) bool {
 	_, answered := errors.AsType[*refusal](err)
-	return answered || err != nil && (notify.IsPermanent(err) || notify.IsUnavailable(err))
+	return answered || err != nil && (notify.IsPermanent(err) || notify.IsUnavailable(err) || notify.IsOff(err))
 }
 
 // refusal marks a response that rejects a message for now.
