@@ -380,8 +380,12 @@ func (s *Store) SetMemberships(ctx context.Context, userID int64, source string,
 		return err
 	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if _, err := take[userRow](tx.Clauses(forUpdate).Where("id = ?", userID)); err != nil {
+		var locked []int64
+		if err := tx.Model(&userRow{}).Clauses(forUpdate).Where(ofDelegates, map[string]any{"user": userID}).Order("id").Pluck("id", &locked).Error; err != nil {
 			return err
+		}
+		if !slices.Contains(locked, userID) {
+			return account.ErrNotFound
 		}
 		var all []groupRow
 		if err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthShare}).Omit("Members").Where("source = ? AND source <> ''", source).Order("id").Find(&all).Error; err != nil {

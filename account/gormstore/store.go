@@ -75,9 +75,13 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 	return s.trail.Note(tx, action, strconv.FormatInt(id, 10), name, before, after)
 }
 
-// forUpdate locks the rows of a SELECT until the transaction ends. SQLite ignores it: it runs one
-// writing transaction at a time.
-var forUpdate = clause.Locking{Strength: clause.LockingStrengthUpdate}
+// forUpdate locks the rows of a SELECT until the transaction ends, except for the checks of foreign keys: a
+// booking may refer to a locked user. SQLite ignores it: it runs one writing transaction at a time.
+var forUpdate = clause.Locking{Strength: "NO KEY UPDATE"}
+
+// ofDelegates selects a user and the user's delegates, whose rows change with the role and the groups of the user.
+// They are locked by ID, because otherwise two changes could wait for each other.
+const ofDelegates = "id = @user OR id IN (SELECT delegate_id FROM delegates WHERE user_id = @user)"
 
 // domainError maps a constraint violation of the database to an error of package account.
 func domainError(err error) error {
