@@ -61,7 +61,7 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 			return
 		}
 		attrs := []slog.Attr{
-			slog.String("method", c.Request.Method), slog.String("path", loggedPath(c)), slog.Int("status", status),
+			slog.String("method", c.Request.Method), slog.String("path", loggedPath(c.Request.URL.Path)), slog.Int("status", status),
 			slog.Duration("took", time.Since(begin).Round(time.Microsecond)), slog.Int("bytes", max(0, c.Writer.Size())),
 			slog.String("client", c.ClientIP()),
 		}
@@ -72,13 +72,11 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// loggedPath returns the path of a request without the secret that some addresses contain.
-func loggedPath(c *gin.Context) string {
-	path := c.Request.URL.Path
-	for _, p := range c.Params {
-		if (p.Key == "secret" || p.Key == "token") && p.Value != "" {
-			path = strings.ReplaceAll(path, p.Value, ":"+p.Key)
-		}
+// loggedPath returns a path without the secret that follows the driver in addresses for receipts.
+func loggedPath(path string) string {
+	rest, isCallback := strings.CutPrefix(path, config.SMSCallbacks)
+	if driver, _, more := strings.Cut(rest, "/"); isCallback && more {
+		return config.SMSCallbacks + driver + "/..."
 	}
 	return path
 }

@@ -247,7 +247,7 @@ func (s *Store) GroupMembers(ctx context.Context, id int64, text string, p accou
 	return users(rows), next, nil
 }
 
-// lockMembers locks users, their delegates and the caller by ID, and rechecks the caller's rights. Changes of members
+// lockMembers locks users, their delegates and the caller, and rechecks the caller's rights. Changes of members
 // also change their users. Without the order, two changes could wait for each other.
 func lockMembers(tx *gorm.DB, ids []int64) error {
 	ids = slices.Clone(ids)
@@ -264,11 +264,13 @@ func lockMembers(tx *gorm.DB, ids []int64) error {
 	}
 	ids = append(ids, delegates...)
 	slices.Sort(ids)
-	for some := range slices.Chunk(slices.Compact(ids), 1000) {
-		var locked []int64
-		err := tx.Model(&userRow{}).Clauses(forUpdate).Where("id IN ?", some).Order("id").Pluck("id", &locked).Error
-		if err != nil {
-			return err
+	for _, only := range []string{"role = 'admin'", "true"} { // see lockOrder
+		for some := range slices.Chunk(slices.Compact(ids), 1000) {
+			var locked []int64
+			err := tx.Model(&userRow{}).Clauses(forUpdate).Where("id IN ?", some).Where(only).Order("id").Pluck("id", &locked).Error
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return recheckLocked(tx)
@@ -381,7 +383,7 @@ func (s *Store) SetMemberships(ctx context.Context, userID int64, source string,
 	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var locked []int64
-		if err := tx.Model(&userRow{}).Clauses(forUpdate).Where(ofDelegates, map[string]any{"user": userID}).Order("id").Pluck("id", &locked).Error; err != nil {
+		if err := tx.Model(&userRow{}).Clauses(forUpdate).Where(ofDelegates, map[string]any{"user": userID}).Order(lockOrder).Pluck("id", &locked).Error; err != nil {
 			return err
 		}
 		if !slices.Contains(locked, userID) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"punctual/account"
 )
@@ -92,7 +91,7 @@ func lockWithCaller(tx *gorm.DB, userID int64) (*userRow, error) {
 		ids = append(ids, p.UserID)
 	}
 	var rows []userRow
-	err := tx.Clauses(forUpdate).Where("id IN ?", ids).Order(clause.Expr{SQL: "CASE role WHEN ? THEN 0 ELSE 1 END, id", Vars: []any{account.Admin}}).Find(&rows).Error
+	err := tx.Clauses(forUpdate).Where("id IN ?", ids).Order(lockOrder).Find(&rows).Error
 	if err != nil {
 		return nil, err
 	}

@@ -79,8 +79,11 @@ func (s *Store) note(tx *gorm.DB, action string, id int64, name string, before, 
 // booking may refer to a locked user. SQLite ignores it: it runs one writing transaction at a time.
 var forUpdate = clause.Locking{Strength: "NO KEY UPDATE"}
 
+// lockOrder is the order in which a transaction locks users: admins first, because a change that could remove the
+// last one locks them all. In another order, two changes could wait for each other.
+const lockOrder = "CASE role WHEN 'admin' THEN 0 ELSE 1 END, id"
+
 // ofDelegates selects a user and the user's delegates, whose rows change with the role and the groups of the user.
-// They are locked by ID, because otherwise two changes could wait for each other.
 const ofDelegates = "id = @user OR id IN (SELECT delegate_id FROM delegates WHERE user_id = @user)"
 
 // domainError maps a constraint violation of the database to an error of package account.

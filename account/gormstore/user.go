@@ -172,13 +172,13 @@ func withText(q *gorm.DB, text string) *gorm.DB {
 	return q.Where(fmt.Sprintf(`(%s LIKE %[3]s ESCAPE '\' OR %[2]s LIKE %[3]s ESCAPE '\')`, folded(q, "name"), folded(q, "email"), folded(q, "?")), pattern, pattern)
 }
 
-// UpdateUser implements [account.Store]. It locks the active admins, the user and the user's delegates by ID. Two
+// UpdateUser implements [account.Store]. It locks the active admins, the user and the user's delegates. Two
 // admins who disable each other run one after the other, so one of them remains.
 func (s *Store) UpdateUser(ctx context.Context, id int64, fn func(*account.User, int) (account.Revocation, error)) (u *account.User, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var locked []userRow
 		err := tx.Clauses(forUpdate).Select("id", "role", "disabled_at").
-			Where("role = @admin AND disabled_at IS NULL OR "+ofDelegates, map[string]any{"admin": account.Admin, "user": id}).Order("id").Find(&locked).Error
+			Where("role = @admin AND disabled_at IS NULL OR "+ofDelegates, map[string]any{"admin": account.Admin, "user": id}).Order(lockOrder).Find(&locked).Error
 		if err != nil {
 			return err
 		}
