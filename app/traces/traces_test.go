@@ -32,8 +32,8 @@ func TestTracer_Jobs_failure(t *testing.T) {
 		t.Fatalf("%+v", spans)
 	}
 	for _, a := range spans[0].Attributes {
-		if strings.Contains(a.Value.Emit(), "@") {
-			t.Errorf("%s: %s", a.Key, a.Value.Emit())
+		if strings.Contains(a.Value.String(), "@") {
+			t.Errorf("%s: %s", a.Key, a.Value.String())
 		}
 	}
 }
