@@ -510,7 +510,7 @@ func (a *Application) Close() error {
 		errs = append(errs, a.db.Close())
 	}
 	if a.tracer != nil { // last, so that it sends what the others did
-		ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a process ends within 10 s
 		defer cancel()
 		_ = a.tracer.Close(ctx) // traces may be lost
 	}

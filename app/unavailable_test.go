@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -35,7 +37,23 @@ func TestDatabaseOutages(t *testing.T) {
 			t.Errorf("%v became %s, want %s", tests[i].err, got, tests[i].want)
 		}
 	}
-	if errs := databaseOutages(func(context.Context, []delayjob.Message) []error { return nil })(t.Context(), nil); errs != nil {
+	succeeds := databaseOutages(func(context.Context, []delayjob.Message) []error { return nil })
+	if errs := succeeds(t.Context(), make([]delayjob.Message, 1)); errs != nil {
 		t.Errorf("success became %v", errs)
+	}
+}
+
+// TestDatabaseOutages_sending: a mail server, a gateway or a webhook that does not answer is no outage of the database.
+// Each attempt may have sent something, so it counts.
+func TestDatabaseOutages_sending(t *testing.T) {
+	lost := &net.OpError{Op: "read", Err: io.EOF}
+	h := databaseOutages(func(context.Context, []delayjob.Message) []error { return []error{lost} })
+	for job, want := range map[string]delayjob.Result{
+		"notify.email": delayjob.ResultRetry, "notify.sms": delayjob.ResultRetry, "notify.chat": delayjob.ResultRetry, "webhook.deliver": delayjob.ResultRetry,
+		"waitlist.offer": delayjob.ResultUnavailable,
+	} {
+		if got := delayjob.ResultOf(h(t.Context(), []delayjob.Message{{Job: job}})[0]); got != want {
+			t.Errorf("%s: %s, want %s", job, got, want)
+		}
 	}
 }

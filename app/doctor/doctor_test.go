@@ -127,8 +127,12 @@ func TestDoctor_queue(t *testing.T) {
 	info := map[string]string{"redis_version": "7.0.15", "used_memory": "950000", "maxmemory": "1000000", "maxmemory_policy": "allkeys-lru", "role": "slave"}
 	found := fmt.Sprint(doctor.ExamineRedis(info))
 	want(t, found, "maxmemory-policy is allkeys-lru", "replica", "950.0 kB of 1.0 MB are in use")
-	info["redis_version"] = "5.0.14"
-	want(t, fmt.Sprint(doctor.ExamineRedis(info)), "too old")
+	for version, old := range map[string]bool{"5.0.14": true, "6.0.16": true, "6.2.0": false, "8.0.1": false} {
+		info["redis_version"] = version
+		if got := strings.Contains(fmt.Sprint(doctor.ExamineRedis(info)), "too old"); got != old {
+			t.Errorf("%s is too old: %v, want %v", version, got, old)
+		}
+	}
 }
 
 func TestDoctor_mail(t *testing.T) {

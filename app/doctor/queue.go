@@ -11,8 +11,6 @@ import (
 	"punctual/delayjob/redisqueue"
 )
 
-const oldestRedis = 6
-
 func examineQueue(ctx context.Context, c *config.Config) []Finding {
 	if c.Queue.URL == "memory:" {
 		return ok("in memory")
@@ -35,8 +33,8 @@ func examineRedis(info map[string]string) []Finding {
 	version := info["redis_version"]
 	used, limit := number(info["used_memory"]), number(info["maxmemory"])
 	found := ok("Redis %s, %s in use", version, bytes(used))
-	if major, _, _ := strings.Cut(version, "."); number(major) < oldestRedis {
-		found = append(found, failure("Upgrade to Redis "+strconv.Itoa(oldestRedis)+" or later, or Valkey.", "Redis %s is too old", version)...)
+	if tooOld(version) {
+		found = append(found, failure("Upgrade to Redis 6.2 or later, or Valkey.", "Redis %s is too old", version)...)
 	}
 	if info["role"] == "slave" {
 		found = append(found, failure("Set queue.url to the master, or to Sentinel.", "this server is a replica, so nothing can be queued")...)
@@ -48,6 +46,13 @@ func examineRedis(info map[string]string) []Finding {
 		found = append(found, warning("Raise maxmemory.", "%s of %s are in use", bytes(used), bytes(limit))...)
 	}
 	return found
+}
+
+// tooOld reports whether the queue's scripts need a newer version.
+func tooOld(version string) bool {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return number(major) < 6 || number(major) == 6 && number(minor) < 2
 }
 
 func parseInfo(text string) map[string]string {

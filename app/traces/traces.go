@@ -133,11 +133,13 @@ func (t *Tracer) Jobs(next delayjob.Handler) delayjob.Handler {
 		defer span.End()
 		errs := next(ctx, ms)
 		for _, err := range errs {
-			if err != nil {
-				span.SetAttributes(attribute.String("punctual.result", string(delayjob.ResultOf(err))))
-				span.SetStatus(codes.Error, "") // the reply of a mail server names the recipient; the log has it
-				break
+			result := delayjob.ResultOf(err)
+			if result == delayjob.ResultOK || result == delayjob.ResultDrop || result == delayjob.ResultSnooze { // there was nothing to do, or not yet
+				continue
 			}
+			span.SetAttributes(attribute.String("punctual.result", string(result)))
+			span.SetStatus(codes.Error, "") // the reply of a mail server names the recipient; the log has it
+			break
 		}
 		return errs
 	}

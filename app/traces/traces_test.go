@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/codes"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -34,6 +35,22 @@ func TestTracer_Jobs_failure(t *testing.T) {
 	for _, a := range spans[0].Attributes {
 		if strings.Contains(a.Value.String(), "@") {
 			t.Errorf("%s: %s", a.Key, a.Value.String())
+		}
+	}
+}
+
+// TestTracer_Jobs_nothingToDo: it is no error that a message is dropped or waits; the one that failed counts.
+func TestTracer_Jobs_nothingToDo(t *testing.T) {
+	for want, errs := range map[codes.Code][]error{
+		codes.Unset: {delayjob.Drop("sent before"), delayjob.Snooze(time.Second), nil},
+		codes.Error: {delayjob.Drop("sent before"), errors.New("no")},
+	} {
+		spans := recorded(t, func(tracer *Tracer) {
+			run := tracer.Jobs(func(context.Context, []delayjob.Message) []error { return errs })
+			run(t.Context(), make([]delayjob.Message, len(errs)))
+		})
+		if len(spans) != 1 || spans[0].Status.Code != want {
+			t.Errorf("%v: %+v, want %s", errs, spans, want)
 		}
 	}
 }
