@@ -233,7 +233,8 @@ func TestDelegates(t *testing.T) {
 		ada.Want(t, http.StatusNoContent, http.MethodPut, mine, nil, nil)
 		late := holdBack(t, grace, http.MethodPost, "/meetings", forAda(vault.ID, 30, nil))
 		admin.Want(t, http.StatusNoContent, http.MethodDelete, at("/groups/%d/members/%d", board.ID, ada.User.ID), nil, nil)
-		if status := late.send(t); status != http.StatusForbidden {
+		// Refused in either case: as a request under way, or, on a slow machine, as one that began afterwards.
+		if status := late.send(t); status != http.StatusForbidden && status != http.StatusUnprocessableEntity {
 			t.Errorf("a booking for Ada, who has left her group: %d", status)
 		}
 		ada.Want(t, http.StatusNoContent, http.MethodDelete, mine, nil, nil)
