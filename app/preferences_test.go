@@ -346,7 +346,11 @@ func TestPreferences_guestsUnsubscribe(t *testing.T) {
 				d.Fatalf("%d %s", page.status, page.body)
 			}
 		}
-		forged := path[:len(path)-2] + "AA"
+		at, other := len(path)-8, "A" // the last characters may stand for the same bytes
+		if path[at] == 'A' {
+			other = "B"
+		}
+		forged := path[:at] + other + path[at+1:]
 		if res := send(d.T, d.s, "POST", forged, "List-Unsubscribe=One-Click", form...); res.status != 404 || optOuts() != 0 {
 			d.Errorf("a forged link: %d", res.status)
 		}
