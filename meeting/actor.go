@@ -166,35 +166,49 @@ const Busy = "Busy"
 // numbers and comments. rooms may contain more than the meeting's.
 func (m *Meeting) View(by Actor, rooms []*Room) *Meeting {
 	seen := *m
-	if !by.MaySee(m, rooms) {
-		seen.hideRooms(func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) })
-		seen.Title, seen.Description = Busy, ""
-		seen.Organizer, seen.BookedBy, seen.TypeID, seen.Custom = Person{}, Person{}, 0, nil
-		seen.Attendees, seen.Reminders = nil, nil
-		seen.Approval.Comment, seen.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
-		seen.SeriesID, seen.SeriesFirst, seen.OriginalStart, seen.OriginalWall = 0, 0, time.Time{}, time.Time{}
-		seen.Approval.Agreed, seen.Approval.Decision, seen.Request, seen.Origin = nil, nil, nil, nil
-		return &seen
+	seen.hide(m, by, rooms)
+	return &seen
+}
+
+// ViewAt returns the [Meeting.View] of the meeting as it is at an instant, see [Meeting.At].
+func (m *Meeting) ViewAt(at time.Time, by Actor, rooms []*Room) *Meeting {
+	seen := *m
+	seen.advance(m, at)
+	whole := seen
+	seen.hide(&whole, by, rooms)
+	return &seen
+}
+
+// hide removes from m, a copy of whole, what the actor may not see.
+func (m *Meeting) hide(whole *Meeting, by Actor, rooms []*Room) {
+	if !by.MaySee(whole, rooms) {
+		m.hideRooms(func(id int64) bool { return !by.maySeeRoomOf(whole, id, rooms) })
+		m.Title, m.Description = Busy, ""
+		m.Organizer, m.BookedBy, m.TypeID, m.Custom = Person{}, Person{}, 0, nil
+		m.Attendees, m.Reminders = nil, nil
+		m.Approval.Comment, m.Approval.DecidedBy = "", 0 // approvers of their own request are its organizers
+		m.SeriesID, m.SeriesFirst, m.OriginalStart, m.OriginalWall = 0, 0, time.Time{}, time.Time{}
+		m.Approval.Agreed, m.Approval.Decision, m.Request, m.Origin = nil, nil, nil, nil
+		return
 	}
-	if m.Request != nil && (by.Blind || !by.takesPart(m, rooms)) &&
-		slices.ContainsFunc(m.RequestedRooms(), func(id int64) bool { return !by.maySeeRoomOf(m, id, rooms) }) {
-		seen.Request = nil
+	if whole.Request != nil && (by.Blind || !by.takesPart(whole, rooms)) &&
+		slices.ContainsFunc(whole.RequestedRooms(), func(id int64) bool { return !by.maySeeRoomOf(whole, id, rooms) }) {
+		m.Request = nil
 	}
-	organizes := !by.Blind && by.Manages(m)
+	organizes := !by.Blind && by.Manages(whole)
 	if !organizes {
-		seen.Custom = open(m.Custom)
+		m.Custom = open(whole.Custom)
 	}
-	seen.Attendees = slices.Clone(m.Attendees)
-	for i := range seen.Attendees {
-		p := &seen.Attendees[i]
-		if !by.MaySeePhone(m, *p) {
+	m.Attendees = slices.Clone(whole.Attendees)
+	for i := range m.Attendees {
+		p := &m.Attendees[i]
+		if !by.MaySeePhone(whole, *p) {
 			p.Phone = ""
 		}
 		if !organizes && !by.Is(*p) {
 			p.Comment = ""
 		}
 	}
-	return &seen
 }
 
 // hideRooms removes rooms from a copy of a meeting.

@@ -69,21 +69,26 @@ func (m *Meeting) overdue(at time.Time) bool {
 // pending move are those that apply then. The copy shares what it points to with m.
 func (m *Meeting) At(at time.Time) *Meeting {
 	seen := *m
-	seen.Status = m.EffectiveStatus(at)
-	if m.Status == Pending && seen.Status != Pending {
-		seen.Approval.Reason = ReasonTimeout
-		seen.Approval.DecidedAt = m.Approval.Deadline
-	}
-	if seen.Status == Released && m.Status != Released {
-		seen.EndedAt = m.CheckIn.Until
-	}
-	if lapses := m.Lapses(); !lapses.IsZero() && !at.Before(lapses) {
-		seen.Occupied = nil
-	}
-	if !m.Waits(at) {
-		seen.Request = nil
-	}
+	seen.advance(m, at)
 	return &seen
+}
+
+// advance makes m, a copy of stored, what it is at an instant.
+func (m *Meeting) advance(stored *Meeting, at time.Time) {
+	m.Status = stored.EffectiveStatus(at)
+	if stored.Status == Pending && m.Status != Pending {
+		m.Approval.Reason = ReasonTimeout
+		m.Approval.DecidedAt = stored.Approval.Deadline
+	}
+	if m.Status == Released && stored.Status != Released {
+		m.EndedAt = stored.CheckIn.Until
+	}
+	if lapses := stored.Lapses(); !lapses.IsZero() && !at.Before(lapses) {
+		m.Occupied = nil
+	}
+	if !stored.Waits(at) {
+		m.Request = nil
+	}
 }
 
 // Lapses is when the meeting's rooms become free if nothing happens before its end; zero: never.

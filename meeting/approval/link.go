@@ -25,7 +25,7 @@ func (s *Service) FollowLink(ctx context.Context, l meeting.Link) (*meeting.Link
 		return nil, err
 	}
 	at := s.booking.Now()
-	linked := &meeting.Linked{State: m.LinkState(l, by, rooms, at), Reader: reader, Meeting: m.At(at).View(by, rooms)}
+	linked := &meeting.Linked{State: m.LinkState(l, by, rooms, at), Reader: reader, Meeting: m.ViewAt(at, by, rooms)}
 	if linked.State == meeting.LinkOpen {
 		if mine := m.PartOf(by, rooms); len(mine) < len(meeting.LevelsOf(rooms).At(m.Request.Level)) {
 			linked.Part = meeting.RoomNames(mine)

@@ -525,7 +525,7 @@ func (s *Service) show(ctx context.Context, by meeting.Actor, m *meeting.Meeting
 	if err != nil {
 		return nil, err
 	}
-	m = m.At(at).View(by, rooms)
+	m = m.ViewAt(at, by, rooms)
 	if by.Kind == meeting.ActorUser {
 		err = s.nameAwaited(ctx, []*meeting.Meeting{m}, at)
 	}
@@ -541,7 +541,7 @@ func (s *Service) Views(ctx context.Context, by meeting.Actor, ms []*meeting.Mee
 	shown := make([]*meeting.Meeting, 0, len(ms))
 	for _, m := range ms {
 		if by.MayKnow(m, rooms) {
-			shown = append(shown, m.At(at).View(by, rooms))
+			shown = append(shown, m.ViewAt(at, by, rooms))
 		}
 	}
 	return shown, nil

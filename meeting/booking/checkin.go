@@ -194,7 +194,7 @@ func (s *Service) atDoor(ctx context.Context, to Arrival, at time.Time) (*Arriva
 	found := &Arrivable{Room: room.Name}
 	ms = slices.DeleteFunc(ms, func(m *meeting.Meeting) bool { return !slices.Contains(m.RoomIDs, room.ID) }) // a pending move into this room
 	if m := expected(ms, to.Seen, at); m != nil {
-		found.Meeting = m.At(at).View(meeting.Actor{AtRoom: room.ID}, nil)
+		found.Meeting = m.ViewAt(at, meeting.Actor{AtRoom: room.ID}, nil)
 	}
 	return found, AtDoorOf(room), nil
 }

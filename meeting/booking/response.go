@@ -269,7 +269,7 @@ func (s *Service) FollowInvitation(ctx context.Context, inv Invitation) (*Invite
 		}
 		i.Seen = series.Sequence
 	}
-	i.Meeting = i.Meeting.At(at).View(by, nil)
+	i.Meeting = i.Meeting.ViewAt(at, by, nil)
 	return i, nil
 }
 

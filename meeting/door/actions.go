@@ -55,7 +55,7 @@ func (s *Service) Door(ctx context.Context, by meeting.Actor, roomID int64) (*Do
 	door := &Door{Room: room, At: at, State: Free, Day: today, Closed: closuresOf(room, today)}
 	for _, m := range ms {
 		rooms := slices.DeleteFunc(slices.Clone(all), func(r *meeting.Room) bool { return !slices.Contains(m.RoomIDs, r.ID) })
-		seen := m.At(at).View(meeting.Actor{AtRoom: roomID}, nil)
+		seen := m.ViewAt(at, meeting.Actor{AtRoom: roomID}, nil)
 		if seen.Status == meeting.Released || seen.Status == meeting.Rejected || seen.Status == meeting.Cancelled {
 			continue
 		}

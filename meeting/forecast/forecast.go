@@ -138,7 +138,7 @@ type forecaster struct {
 
 func (f *forecaster) compare(m *meeting.Meeting) {
 	f.Looked++
-	shown := m.At(f.at).View(f.by, nil)
+	shown := m.ViewAt(f.at, f.by, nil)
 	if m.DefaultReminders {
 		f.reminders(m, shown)
 	}

@@ -21,23 +21,28 @@ import (
 // as one more query, so they are few, and rooms and requests are one column each.
 const briefColumns = `m.id, m.title, m.starts_at, m.ends_at, m.organizer_id, u.name, m.status, m.visibility, m.approval_deadline,
 	m.check_in_opens_at, m.no_show_at, m.checked_in_at, m.ended_at, m.series_id, m.type_id, m.version,
-	(SELECT {postgres: string_agg}{sqlite: group_concat}(mr.room_id || CASE WHEN o.room_id IS NULL THEN '-'
-			WHEN o.starts_at = m.starts_at AND o.ends_at = m.ends_at THEN '' ELSE ' ' || {micros o.starts_at} || ' ' || {micros o.ends_at} END, ',' ORDER BY mr.position)
-	   FROM meeting_rooms mr
-	   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id{postgres:  + 0} = mr.room_id AND NOT o.held
-	  WHERE mr.meeting_id = m.id),
+	{rooms},
 	CASE WHEN m.visibility = 'private' THEN ` + attendeesOf + ` END,
 	CASE WHEN q.number > 0 THEN q.on_timeout END,
 	CASE WHEN q.waiting THEN {object}('number', q.number, 'deadline', q.deadline, 'change', {json}(q.change)) END`
 
-// selectBrief is a part of meetings, see [meeting.MeetingQuery], for those that a table finds. Without a
-// table it reads all meetings on a condition.
+// briefRooms are a meeting's rooms as text, see [addBriefRooms].
+const briefRooms = `(SELECT {postgres: string_agg}{sqlite: group_concat}(mr.room_id || CASE WHEN o.room_id IS NULL THEN '-'
+			WHEN o.starts_at = m.starts_at AND o.ends_at = m.ends_at THEN '' ELSE ' ' || {micros o.starts_at} || ' ' || {micros o.ends_at} END, ',' ORDER BY mr.position)
+	   FROM meeting_rooms mr
+	   LEFT JOIN occupancies o {sqlite: INDEXED BY occupancies_of_meeting} ON o.meeting_id = mr.meeting_id AND o.room_id{postgres:  + 0} = mr.room_id AND NOT o.held
+	  WHERE mr.meeting_id = m.id)`
+
+// selectBrief is a part of meetings, see [meeting.MeetingQuery], for those that [occupanciesIn] finds. With "" it
+// reads all meetings on a condition. What a meeting with one room occupies was read to find it.
 func selectBrief(found string) string {
-	from, on := "meetings m", "true"
+	from, on, rooms := "meetings m", "true", briefRooms
 	if found != "" {
 		from, on = "("+found+") AS l CROSS JOIN meetings m", "m.id = l.id"
+		rooms = "CASE WHEN l.n = 1 AND l.starts_at = m.starts_at AND l.ends_at = m.ends_at AND (SELECT count(*) FROM meeting_rooms mr WHERE mr.meeting_id = m.id) = 1\n" +
+			"\tTHEN CAST(l.room_id AS text) ELSE " + briefRooms + " END"
 	}
-	return "SELECT " + briefColumns + "\nFROM " + from + " CROSS JOIN users u LEFT JOIN approvals q ON q.meeting_id = m.id\nWHERE u.id = m.organizer_id AND " + on
+	return "SELECT " + strings.Replace(briefColumns, "{rooms}", rooms, 1) + "\nFROM " + from + " CROSS JOIN users u LEFT JOIN approvals q ON q.meeting_id = m.id\nWHERE u.id = m.organizer_id AND " + on
 }
 
 // readBrief runs a query that begins with selectBrief, for a viewer.

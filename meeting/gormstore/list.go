@@ -193,7 +193,7 @@ func (s *Store) listMeetings(q meeting.MeetingQuery, among []int64, after, end *
 	}
 	first := "\n\tORDER BY m.starts_at, m.id LIMIT " + strconv.Itoa(n)
 	if q.Brief && ofRooms { // nearly all that is found is read: twice would take longer
-		text := strings.Join(append([]string{selectBrief(meetingsIn(rooms, from, to)), touches("m", from, to)}, c.all...), "\n\tAND ") + first
+		text := strings.Join(append([]string{selectBrief(occupanciesIn(rooms, from, to)), touches("m", from, to)}, c.all...), "\n\tAND ") + first
 		return forViewer(&c, q.Viewer, text), c.args
 	}
 	part := func(source, condition string) string {
@@ -264,6 +264,14 @@ func vacates(status meeting.Status) bool {
 func meetingsIn(rooms, from, to string) string {
 	return "SELECT m.id FROM (" + seldomHeld(from, to) + ") AS m WHERE " + inRooms(rooms) +
 		"\n\tUNION " + occupants(eachOf(rooms), "r.value", from, to) + " AND NOT o.held"
+}
+
+// occupanciesIn selects these ids with the number of times that each was found, and the last room and slot that it
+// was found to occupy.
+func occupanciesIn(rooms, from, to string) string {
+	occupied := strings.Replace(occupants(eachOf(rooms), "r.value", from, to), "AS id FROM", "AS id, o.room_id, o.starts_at, o.ends_at FROM", 1)
+	return "SELECT f.id, count(*) AS n, max(f.room_id) AS room_id, max(f.starts_at) AS starts_at, max(f.ends_at) AS ends_at FROM (" + occupied + " AND NOT o.held" +
+		"\n\tUNION ALL SELECT m.id, NULL, NULL, NULL FROM (" + seldomHeld(from, to) + ") AS m WHERE " + inRooms(rooms) + ") AS f GROUP BY f.id"
 }
 
 // heldOrNot selects these ids for a table of rooms, with repetitions and some of other rooms.

@@ -229,7 +229,7 @@ func eventType(a meeting.Action) string { return "meeting." + string(a) }
 
 // EventBody returns the JSON of an [Event], with the meeting as the actor sees it at an instant.
 func EventBody(u events.Update, by meeting.Actor, at time.Time) []byte {
-	m := meetingOf(u.Meeting.At(at).View(by, u.Rooms))
+	m := meetingOf(u.Meeting.ViewAt(at, by, u.Rooms))
 	for i := range m.Attendees {
 		m.Attendees[i].Phone, m.Attendees[i].Comment = "", nil
 	}
