@@ -263,20 +263,20 @@ func vacates(status meeting.Status) bool {
 // once. Who occupies a room is in it; others are compared with the list of rooms, which takes longer.
 func meetingsIn(rooms, from, to string) string {
 	return "SELECT m.id FROM (" + seldomHeld(from, to) + ") AS m WHERE " + inRooms(rooms) +
-		"\n\tUNION " + occupants(eachOf(rooms), "r.value", from, to) + " AND NOT o.held"
+		"\n\tUNION " + occupants("", eachOf(rooms), "r.value", from, to) + " AND NOT o.held"
 }
 
 // occupanciesIn selects these ids with the number of times that each was found, and the last room and slot that it
 // was found to occupy.
 func occupanciesIn(rooms, from, to string) string {
-	occupied := strings.Replace(occupants(eachOf(rooms), "r.value", from, to), "AS id FROM", "AS id, o.room_id, o.starts_at, o.ends_at FROM", 1)
-	return "SELECT f.id, count(*) AS n, max(f.room_id) AS room_id, max(f.starts_at) AS starts_at, max(f.ends_at) AS ends_at FROM (" + occupied + " AND NOT o.held" +
+	return "SELECT f.id, count(*) AS n, max(f.room_id) AS room_id, max(f.starts_at) AS starts_at, max(f.ends_at) AS ends_at FROM (" +
+		occupants(", o.room_id, o.starts_at, o.ends_at", eachOf(rooms), "r.value", from, to) + " AND NOT o.held" +
 		"\n\tUNION ALL SELECT m.id, NULL, NULL, NULL FROM (" + seldomHeld(from, to) + ") AS m WHERE " + inRooms(rooms) + ") AS f GROUP BY f.id"
 }
 
 // heldOrNot selects these ids for a table of rooms, with repetitions and some of other rooms.
 func heldOrNot(rooms, room, from, to string) string {
-	return seldomHeld(from, to) + "\n\tUNION ALL " + occupants(rooms, room, from, to)
+	return seldomHeld(from, to) + "\n\tUNION ALL " + occupants("", rooms, room, from, to)
 }
 
 // seldomHeld selects the ids of meetings in any room that began long before the span, and of requests and
@@ -287,10 +287,10 @@ func seldomHeld(from, to string) string {
 		"\n\tUNION ALL " + longRowsWithin("occupancies", "o.meeting_id", from, to)
 }
 
-// occupants selects the ids of meetings that occupy rooms, and began at most a day before the span. It looks
+// occupants selects the ids, and more columns of o, of meetings that occupy rooms, and began at most a day before the span. It looks
 // each room up once: ofRoom does so twice, which takes longer than to read the occupancies of one more day.
-func occupants(rooms, room, from, to string) string {
-	return "SELECT o.meeting_id AS id FROM " + rooms + " {sqlite: CROSS} JOIN occupancies AS o ON o.room_id = " + room + " AND " + recent("o", from, to) + " AND o.meeting_id IS NOT NULL"
+func occupants(columns, rooms, room, from, to string) string {
+	return "SELECT o.meeting_id AS id" + columns + " FROM " + rooms + " {sqlite: CROSS} JOIN occupancies AS o ON o.room_id = " + room + " AND " + recent("o", from, to) + " AND o.meeting_id IS NOT NULL"
 }
 
 func (s *Store) matching(c *conditions, q meeting.MeetingQuery) {
