@@ -119,10 +119,12 @@ func TestPaces_hangs(t *testing.T) {
 		t.Errorf("%d retries of %d deliveries in %d s while the server hangs", total, n, seconds)
 	}
 	p = paces{}
-	_, leave := enter(&p, 1, begin)
+	_, leave := enter(&p, 1, time.Now())
 	leave(failing)
-	begin = time.Now().Add(restBase)
-	enter(&p, 1, begin) // the probe
+	begin = time.Now().Add(restBase + time.Second)
+	if wait, _ := enter(&p, 1, begin); wait > 0 {
+		t.Errorf("the probe waits %s", wait)
+	}
 	if total := retries(&p, begin); total > n*seconds/2 {
 		t.Errorf("%d retries of %d deliveries in %d s while a probe hangs", total, n, seconds)
 	}
