@@ -61,7 +61,7 @@ func (a *acks) nack(d *delivery, r Return) {
 	poke(a.wake)
 }
 
-// replace makes next take the place of a message that is over, in one step.
+// replace makes next take the place of a message that is over, in one step, unless its lease is lost.
 func (a *acks) replace(d *delivery, next Message) {
 	a.mu.Lock()
 	a.over = append(a.over, d)
@@ -106,20 +106,32 @@ func (a *acks) run() {
 				failpoint.Reach("ack.after", done[0].Job)
 			}
 			a.send(back, func(ctx context.Context, at []int) []error { return a.queue.Nack(ctx, pick(how, at)...) })
-			a.send(over, func(ctx context.Context, at []int) []error { return a.add(ctx, pick(next, at)) })
+			a.send(over, func(ctx context.Context, at []int) []error { return a.succeed(ctx, pick(over, at), pick(next, at)) })
 		}
 	}
 }
 
-// add adds successors. An older version than the stored one is fine: another consumer was faster.
-func (a *acks) add(ctx context.Context, ms []Message) []error {
-	res, err := a.queue.Add(ctx, ms...)
-	if err == nil {
-		return nil
+// succeed adds the successors of messages whose leases are still held. Another holder plans the
+// successor itself: by then the one planned here may replace a run that has not been made.
+//
+// If the lease is lost in between, the other holder's successor is not earlier, so an earlier one
+// planned here has a lower version and changes nothing.
+func (a *acks) succeed(ctx context.Context, over []*delivery, next []Message) []error {
+	errs := make([]error, len(over))
+	var held []int
+	for i, d := range over { // usually one
+		if e := a.queue.Extend(ctx, d.runner.lease, d.Lease); e != nil && e[0] != nil {
+			errs[i] = e[0]
+		} else {
+			held = append(held, i)
+		}
 	}
-	errs := make([]error, len(ms))
-	for i := range errs {
-		if i >= len(res) || res[i] == NotStored {
+	if len(held) == 0 {
+		return errs
+	}
+	res, err := a.queue.Add(ctx, pick(next, held)...)
+	for j, i := range held {
+		if err != nil && (j >= len(res) || res[j] == NotStored) {
 			errs[i] = err
 		}
 	}

@@ -387,7 +387,7 @@ func (jr *jobRunner) settle(ctx context.Context, ds []*delivery, errs []error, t
 			if jr.breaker.succeeded(d.ID()) {
 				jr.opened(false, nil)
 			}
-			jr.finish(d, now)
+			jr.finish(d, errs[i], now)
 		case snooze:
 			result, r.How, r.Delay = ResultSnooze, Release, o.delay
 			jr.acks(d).nack(d, r)
@@ -437,7 +437,7 @@ func (jr *jobRunner) bury(ctx context.Context, ds []*delivery, fs []Failure) {
 		if how == Bury {
 			jr.c.opts.Logger.Error("dead letter", "id", d.ID(), "attempts", d.Attempt, "error", fs[i].Error)
 			if jr.chained != nil {
-				jr.finish(d, jr.c.queue.Now())
+				jr.finish(d, nil, jr.c.queue.Now())
 				continue
 			}
 		}

@@ -15,13 +15,14 @@ import (
 type RecurringOptions struct {
 	Zone *time.Location // of the schedule; UTC
 	// MaxLate skips a run that would begin later than this after its planned time, because no
-	// process was running or all were busy; its successor is planned as usual. 0: a missed run is
-	// made up for, however late. A retry is never skipped.
+	// process was running or all were busy. The next planned time that is not too late follows, at
+	// once if it was missed too. 0: a missed run is made up for, however late. A retry is never
+	// skipped.
 	MaxLate time.Duration
 	// Last returns the planned time of the last run that has been done, the zero time if there was
 	// none, for example from the row that the run itself writes. It makes the database the truth: a
-	// queue that lost its content loses no run, and a run that is done is not repeated. nil: only
-	// the queue knows.
+	// queue that lost its content loses no run, and a run that is done is not repeated. The first
+	// time after it follows, even if it was missed. nil: only the queue knows.
 	Last    func(ctx context.Context) (time.Time, error)
 	Options Options // of the job; Batch and Concurrency do not matter
 }
@@ -30,10 +31,10 @@ type RecurringOptions struct {
 // run is made by one of them.
 //
 // The queue holds one message, the next run. When a run is done, or has failed for good, one step
-// replaces it by its successor. So no run is planned twice or forgotten, however many processes
-// start, stop or crash, and runs never overlap. A run that takes longer than the schedule's
-// interval, or that is retried, delays its successor. If several runs are missed, one is made up
-// for, with the planned time of the first.
+// replaces it by its successor, if its process still holds the lease. So no run is planned twice or
+// forgotten, however many processes start, stop or crash, and runs never overlap. A run that takes
+// longer than the schedule's interval, or that is retried, delays its successor. If several runs are
+// missed, one is made up for, with the planned time of the first that MaxLate allows.
 //
 // Planned times are compared with the queue's clock only. A process whose clock is ahead or behind
 // plans the same times, and a clock that is set back repeats nothing. Like every message, a run is
@@ -136,7 +137,7 @@ func (r *Recurring) Execute(ctx context.Context, m Message) error {
 		return Drop("planned by another schedule")
 	}
 	if r.opts.MaxLate > 0 && late > r.opts.MaxLate && m.Attempt <= 1 {
-		return Drop("missed: more than MaxLate after its planned time")
+		return &skip{Drop("missed: more than MaxLate after its planned time"), m.Claimed.Add(-r.opts.MaxLate - 1)}
 	}
 	if r.opts.Last != nil {
 		last, err := r.opts.Last(ctx)
@@ -144,22 +145,35 @@ func (r *Recurring) Execute(ctx context.Context, m Message) error {
 			return Unavailable(err)
 		}
 		if !m.Due.After(last) {
-			return Drop("done before")
+			return &skip{Drop("done before"), last}
 		}
 	}
 	return r.run(ctx, m.Due.In(r.opts.Zone))
 }
 
-// successor returns the message that replaces m, a run that is over. It is called with the queue's
-// clock.
-func (r *Recurring) successor(m Message, now time.Time) (Message, bool) {
+// A skip is the result of a run that was not made. Its successor is the first one after a time that
+// may be long past, so that later runs that were missed too are not lost.
+type skip struct {
+	error
+	after time.Time
+}
+
+func (s *skip) Unwrap() error { return s.error }
+
+// successor returns the message that replaces m, a run that is over with this result. now is of the
+// queue's clock.
+func (r *Recurring) successor(m Message, result error, now time.Time) (Message, bool) {
 	if m.Key != r.key {
 		return Message{}, false
 	}
-	if now.Before(m.Due) {
-		now = m.Due
+	after := now
+	if s, ok := errors.AsType[*skip](result); ok {
+		after = s.after
 	}
-	next := r.Next(now)
+	if after.Before(m.Due) {
+		after = m.Due
+	}
+	next := r.Next(after)
 	if next.IsZero() {
 		return Message{}, false
 	}
@@ -168,13 +182,13 @@ func (r *Recurring) successor(m Message, now time.Time) (Message, bool) {
 
 // A chained job is one whose messages are replaced by successors when they are over.
 type chained interface {
-	successor(m Message, now time.Time) (Message, bool)
+	successor(m Message, result error, now time.Time) (Message, bool)
 }
 
 // finish takes a message that is over out of the queue, or replaces it by its successor.
-func (jr *jobRunner) finish(d *delivery, now time.Time) {
+func (jr *jobRunner) finish(d *delivery, result error, now time.Time) {
 	if jr.chained != nil {
-		if next, ok := jr.chained.successor(d.Message, now); ok {
+		if next, ok := jr.chained.successor(d.Message, result, now); ok {
 			jr.acks(d).replace(d, next)
 			return
 		}

@@ -99,7 +99,8 @@ func TestRecurring_missedRuns(t *testing.T) {
 	}{
 		{"one is made up for", 0, []int{10, 20, 60}},
 		{"within MaxLate", 40 * time.Minute, []int{10, 20, 60}},
-		{"skipped", 10 * time.Minute, []int{10, 60}},
+		{"the first within MaxLate", 20 * time.Minute, []int{10, 40, 60}},
+		{"skipped", 4 * time.Minute, []int{10, 60}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -315,6 +316,58 @@ func TestRecurring_longRunsDoNotOverlap(t *testing.T) {
 	})
 }
 
+// A process that lost its lease does not plan the next run: it would replace the run that the other
+// process has planned since, and that may wait for a retry.
+func TestRecurring_lostLease(t *testing.T) {
+	bubble(t, func(t *testing.T, p *plan) {
+		q := memqueue.New()
+		defer q.Close()
+		partitioned := &partition{Queue: q}
+		p.do = func(_ context.Context, n int) error {
+			switch n {
+			case 0: // minute 10
+				partitioned.cut.Store(true)
+				time.Sleep(11 * time.Minute)
+				partitioned.cut.Store(false)
+			case 2: // minute 20, in the other process
+				return delayjob.After(5*time.Minute, errors.New("not yet"))
+			}
+			return nil
+		}
+		o := delayjob.RecurringOptions{Options: delayjob.Options{MaxRuntime: time.Hour}}
+		stops := []func(){begin(t, partitioned, p.recurring(t, o))}
+		time.Sleep(11 * time.Minute)
+		stops = append(stops, begin(t, q, p.recurring(t, o)))
+		time.Sleep(24 * time.Minute)
+		for _, stop := range stops {
+			stop()
+		}
+		p.expect(t, 10, 10, 20, 20, 30)
+	})
+}
+
+// partition is a queue that cannot be reached while cut is set.
+type partition struct {
+	delayjob.Queue
+	cut atomic.Bool
+}
+
+var errCut = errors.New("no route to the queue")
+
+func (q *partition) Claim(ctx context.Context, shard int, want []delayjob.Want) (delayjob.Claimed, error) {
+	if q.cut.Load() {
+		return delayjob.Claimed{}, errCut
+	}
+	return q.Queue.Claim(ctx, shard, want)
+}
+
+func (q *partition) Extend(ctx context.Context, d time.Duration, ls ...delayjob.Lease) []error {
+	if q.cut.Load() {
+		return slices.Repeat([]error{errCut}, len(ls))
+	}
+	return q.Queue.Extend(ctx, d, ls...)
+}
+
 // With Last, a queue that loses its content loses no run and repeats none.
 func TestRecurring_last(t *testing.T) {
 	bubble(t, func(t *testing.T, p *plan) {
@@ -338,19 +391,19 @@ func TestRecurring_last(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		stop()
 		time.Sleep(10 * time.Minute)
-		q = memqueue.New() // the first one is lost, and with it the run of minute 20
+		q = memqueue.New() // as after a crash: what followed the run of minute 10 was not stored
 		add(t, q, delayjob.Message{Job: "r", Key: keyOf(r), Due: p.start.Add(10 * time.Minute)})
-		stop = begin(t, q, r) // the run of minute 10 is delivered again
+		stop = begin(t, q, r) // the run of minute 10 is delivered again, and the one of minute 20 made up for
 		time.Sleep(10 * time.Minute)
 		stop()
-		p.expect(t, 10, 30)
+		p.expect(t, 10, 20, 30)
 
 		q = memqueue.New()
 		time.Sleep(10 * time.Minute) // minute 45
 		stop = begin(t, q, r)
 		time.Sleep(time.Minute)
 		stop()
-		p.expect(t, 10, 30, 40)
+		p.expect(t, 10, 20, 30, 40)
 	})
 }
 

@@ -91,8 +91,14 @@ func TestTask_unique(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := memqueue.New()
 		defer q.Close()
+		var mu sync.Mutex
 		var got []int
-		task := delayjob.NewTask(q, "n", func(_ context.Context, n int) error { got = append(got, n); return nil }, delayjob.Options{})
+		task := delayjob.NewTask(q, "n", func(_ context.Context, n int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, n)
+			return nil
+		}, delayjob.Options{})
 		soon, later := time.Now().Add(time.Minute), time.Now().Add(time.Hour)
 		schedule := func(want delayjob.AddResult, due time.Time, n int, opts ...delayjob.ScheduleOption) {
 			t.Helper()

@@ -389,7 +389,7 @@ func TestDelivery_throughTheEngine(t *testing.T) {
 	wg.Go(func() { _ = delayjob.NewConsumer(q, jobs, delayjob.ConsumerOptions{}).Run(ctx) })
 	defer wg.Wait()
 	defer cancel()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for _, sent := b.sender.counts(); sent < len(ids); _, sent = b.sender.counts() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d sent", sent, len(ids))

@@ -219,7 +219,7 @@ func inspectPause(f *fixture) {
 			f.Fatal(err)
 		}
 	}
-	woken := time.After(5 * time.Second)
+	woken := time.After(patience)
 	for shard := -1; shard != f.home; {
 		select {
 		case h := <-hints:

@@ -117,6 +117,8 @@ const (
 	job   = "job"
 	lease = time.Minute
 	slack = 10 * time.Second // how far a clock may run on while the machine is busy
+
+	patience = time.Minute // how long to wait for what comes at once on an idle machine
 )
 
 func (f *fixture) msg(key string, version int64, d time.Duration) delayjob.Message {

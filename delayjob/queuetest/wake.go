@@ -19,7 +19,7 @@ func (f *fixture) subscribe() <-chan delayjob.Hint {
 // hinted waits for a hint of the home shard for due, or up to a millisecond later.
 func (f *fixture) hinted(hints <-chan delayjob.Hint, due time.Time) {
 	f.Helper()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(patience)
 	for {
 		select {
 		case h, ok := <-hints:
@@ -98,7 +98,7 @@ func wakeSeveral(f *fixture) {
 		m = f.msg(keys("k", 500)[i], 1, time.Hour-time.Duration(i+1)*time.Second)
 		f.add(m)
 	}
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(patience)
 	for {
 		select {
 		case h := <-a:
@@ -122,7 +122,7 @@ func wakeLost(f *fixture) {
 	for range 3 {
 		f.Disconnect()
 		zero := map[int]bool{} // shards with a hint to claim at once
-		deadline := time.After(10 * time.Second)
+		deadline := time.After(patience)
 		for len(zero) < f.q.Shards() {
 			select {
 			case h := <-hints:
@@ -150,7 +150,7 @@ func wakeClose(f *fixture) {
 	other := f.subscribe()
 	closed := func(hints <-chan delayjob.Hint) {
 		f.Helper()
-		deadline := time.After(5 * time.Second)
+		deadline := time.After(patience)
 		for {
 			select {
 			case _, ok := <-hints:

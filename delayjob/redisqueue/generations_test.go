@@ -69,7 +69,7 @@ func TestRenewGeneration(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 			renew(four, time.Hour) // it still runs
-			if d := renew(eight, 10*time.Second); len(d) != 0 {
+			if d := renew(eight, 10*time.Minute); len(d) != 0 {
 				t.Errorf("deleted %v, which was used just now", d)
 			}
 			time.Sleep(50 * time.Millisecond)

@@ -33,7 +33,7 @@ func TestSentinel_failover(t *testing.T) {
 	if len(got.Messages) != 100 {
 		t.Errorf("claimed %d of 100", len(got.Messages))
 	}
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case h := <-hints:

@@ -302,36 +302,44 @@ func (h *hub) failed(err error) {
 }
 
 func (h *hub) note(hint delayjob.Hint) {
-	h.mu.Lock()
-	if due, ok := h.pending[hint.Shard]; !ok || hint.Due.Before(due) {
-		h.pending[hint.Shard] = hint.Due
-	}
-	h.mu.Unlock()
+	h.merge(hint)
 	select {
 	case h.changed <- struct{}{}:
 	default:
 	}
 }
 
-// deliver sends pending hints until ctx ends.
+func (h *hub) merge(hint delayjob.Hint) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if due, ok := h.pending[hint.Shard]; !ok || hint.Due.Before(due) {
+		h.pending[hint.Shard] = hint.Due
+	}
+}
+
+// deliver sends pending hints until ctx ends. A hint that is offered is not pending, so one that
+// arrives while the reader takes it is kept, even if both are equal.
 func (h *hub) deliver(ctx context.Context) {
 	for {
-		hint, ok := h.first()
+		hint, ok := h.take()
 		var out chan delayjob.Hint
 		if ok {
 			out = h.out
 		}
 		select {
 		case out <- hint:
-			h.taken(hint)
 		case <-h.changed: // perhaps an earlier one
+			if ok {
+				h.merge(hint)
+			}
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (h *hub) first() (hint delayjob.Hint, ok bool) {
+// take removes the earliest pending hint.
+func (h *hub) take() (hint delayjob.Hint, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for shard, due := range h.pending {
@@ -339,13 +347,6 @@ func (h *hub) first() (hint delayjob.Hint, ok bool) {
 			hint, ok = delayjob.Hint{Shard: shard, Due: due}, true
 		}
 	}
+	delete(h.pending, hint.Shard)
 	return hint, ok
-}
-
-func (h *hub) taken(hint delayjob.Hint) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.pending[hint.Shard].Equal(hint.Due) {
-		delete(h.pending, hint.Shard)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,16 +33,18 @@ type world struct {
 	t     *testing.T
 	db    *database.DB
 	queue queue
+	ahead *atomic.Int64 // nanoseconds that the queue's clock is ahead
 }
 
 // patience is how long something may take that comes at once on a machine with nothing else to do.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // each runs a test on both databases, SQLite with the queue in memory and Postgres with Redis.
 func each(t *testing.T, test func(w *world)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
-		var q queue = memqueue.New()
+		var ahead atomic.Int64
+		var q queue = inMemory(&ahead)
 		if db.Dialect == "postgres" {
 			client, err := redisqueue.Dial(testenv.Redis(t))
 			if err != nil {
@@ -52,8 +55,22 @@ func each(t *testing.T, test func(w *world)) {
 				t.Fatal(err)
 			}
 		}
-		test(newWorld(t, db, q))
+		w := newWorld(t, db, q)
+		w.ahead = &ahead
+		test(w)
 	})
+}
+
+func inMemory(ahead *atomic.Int64) *memqueue.Queue {
+	return memqueue.New(memqueue.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+}
+
+// pass advances the queue's clock.
+func (w *world) pass(d time.Duration) {
+	now := w.ahead.Add(int64(d))
+	if q, ok := w.queue.(*redisqueue.Queue); ok {
+		q.SetClockOffset(time.Duration(now))
+	}
 }
 
 func newService(store topics.Store, q queue) *topics.Service {
@@ -72,12 +89,13 @@ func newWorld(t *testing.T, db *database.DB, q queue) *world {
 			t.Error(err)
 		}
 	})
-	return &world{s, t, db, q}
+	return &world{Service: s, t: t, db: db, queue: q}
 }
 
 // emptied is the same database with an empty queue, as after a crash or a flush, filled again.
 func (w *world) emptied() *world {
-	n := newWorld(w.t, w.db, memqueue.New())
+	n := newWorld(w.t, w.db, inMemory(w.ahead))
+	n.ahead = w.ahead
 	n.load()
 	return n
 }
@@ -211,13 +229,14 @@ func TestReplace_takesItFromItsHolder(t *testing.T) {
 func TestAttempts(t *testing.T) {
 	each(t, func(w *world) {
 		j := w.job("a", 0)
-		j.TTR, j.MaxAttempts = 150*time.Millisecond, 2
+		j.MaxAttempts = 2
 		w.add(topics.Added, j)
 		w.pop("a")
+		w.pass(2 * j.TTR)
 		if d := w.pop("a")[0]; d.Attempts != 2 {
 			t.Errorf("attempt %d, want 2", d.Attempts)
 		}
-		time.Sleep(200 * time.Millisecond)
+		w.pass(2 * j.TTR)
 		w.state("a", topics.IsDead)
 		w.pop()
 		if s, err := w.queue.Stats(t.Context(), "topic.t"); err != nil || s.Dead != 1 {
@@ -267,14 +286,13 @@ func TestFail(t *testing.T) {
 func TestExtend(t *testing.T) {
 	each(t, func(w *world) {
 		j := w.job("a", 0)
-		j.TTR = 200 * time.Millisecond
 		w.add(topics.Added, j)
 		d := w.pop("a")[0]
-		until, err := w.Extend(t.Context(), ending(d), time.Minute)
-		if err != nil || until.Before(w.queue.Now().Add(50*time.Second)) {
+		until, err := w.Extend(t.Context(), ending(d), time.Hour)
+		if err != nil || until.Before(w.queue.Now().Add(50*time.Minute)) {
 			t.Fatalf("until %v, %v", until, err)
 		}
-		time.Sleep(300 * time.Millisecond)
+		w.pass(2 * j.TTR)
 		w.pop()
 		if err := w.finish(d); err != nil {
 			t.Error(err)
@@ -313,7 +331,7 @@ func TestDelete(t *testing.T) {
 	each(t, func(w *world) {
 		w.add(topics.Added, w.job("b", 0))
 		b := w.pop("b")[0]
-		w.add(topics.Added, w.job("a", 500*time.Millisecond))
+		w.add(topics.Added, w.job("a", time.Minute))
 		for id, want := range map[string]bool{"a": false, "b": true} {
 			if running, err := w.Delete(t.Context(), topics.Key{Topic: "t", ID: id}); err != nil || running != want {
 				t.Errorf("delete %s: running %v, %v", id, running, err)
@@ -322,7 +340,7 @@ func TestDelete(t *testing.T) {
 		if err := w.finish(b); !errors.Is(err, delayjob.ErrLeaseLost) {
 			t.Errorf("finish of the deleted one: %v", err)
 		}
-		time.Sleep(550 * time.Millisecond)
+		w.pass(2 * time.Minute)
 		w.pop()
 		if _, _, err := w.Job(t.Context(), b.Key); !errors.Is(err, topics.ErrNotFound) {
 			t.Error(err)
@@ -349,9 +367,9 @@ func TestExpired(t *testing.T) {
 // A queue that lost everything is filled again: what is reserved stays so, attempts count on.
 func TestQueueLost(t *testing.T) {
 	each(t, func(w *world) {
-		short := w.job("short", 0)
-		short.TTR = time.Second
-		w.add(topics.Added, w.job("held", -time.Second), short, w.job("later", 3*time.Second))
+		long := w.job("held", -time.Second)
+		long.TTR = time.Hour
+		w.add(topics.Added, long, w.job("short", 0), w.job("later", 90*time.Second))
 		w.add(topics.Added, w.job("year", 365*24*time.Hour))
 		before := w.pop("held", "short")
 		held, ends := before[0], before[1].LeaseUntil
@@ -359,6 +377,7 @@ func TestQueueLost(t *testing.T) {
 		if s, err := n.queue.Stats(t.Context(), "topic.t"); err != nil || s.Delayed+s.Ready != 3 || s.Ready > 0 && n.queue.Now().Before(ends) {
 			t.Errorf("loaded %+v, %v", s, err)
 		}
+		n.pass(2 * time.Minute)
 		var again, later topics.Delivery
 		for end := time.Now().Add(patience); (again.Job == nil || later.Job == nil) && time.Now().Before(end); {
 			ds, err := n.Pop(t.Context(), topics.Pop{Topics: []string{"t"}, Max: 10, Wait: time.Second})
@@ -428,7 +447,7 @@ func TestPop_waits(t *testing.T) {
 		pop := func(ctx context.Context) chan answer {
 			c := make(chan answer, 1)
 			go func() {
-				ds, err := w.Pop(ctx, topics.Pop{Topics: []string{"t", "u"}, Max: 1, Wait: 20 * time.Second})
+				ds, err := w.Pop(ctx, topics.Pop{Topics: []string{"t", "u"}, Max: 1, Wait: 2 * patience})
 				c <- answer{ds, err}
 			}()
 			return c
@@ -442,12 +461,13 @@ func TestPop_waits(t *testing.T) {
 		if a := <-first; !errors.Is(a.err, context.Canceled) {
 			t.Errorf("%+v", a)
 		}
-		w.add(topics.Added, w.job("soon", 2*time.Second))
+		w.add(topics.Added, w.job("soon", 30*time.Second))
 		begin := time.Now()
 		w.add(topics.Added, w.job("now", 0))
 		var got [2]answer
 		got[0] = <-chanOf(second, third)
 		t.Logf("woken by an add after %v", time.Since(begin))
+		w.pass(30 * time.Second) // shorter than the lease of the other
 		got[1] = <-chanOf(second, third)
 		for i, id := range []string{"now", "soon"} {
 			if a := got[i]; a.err != nil || len(a.ds) != 1 || a.ds[0].ID != id {

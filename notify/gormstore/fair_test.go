@@ -17,31 +17,51 @@ import (
 	"punctual/tests/testenv/testdb"
 )
 
-// slowSink takes its time for each mail and notes by whom the mails are.
+// slowSink takes its time for each mail and notes by whom the mails are. After the first held it sends
+// nothing until resume is closed.
 type slowSink struct {
-	mu   sync.Mutex
-	sent []string // organizers
+	resume chan struct{}
+	mu     sync.Mutex
+	sent   []string // organizers
 }
 
-func (s *slowSink) Send(_ context.Context, n notify.Notification) error {
+const held = 20
+
+func (s *slowSink) Send(ctx context.Context, n notify.Notification) error {
 	time.Sleep(200 * time.Millisecond)
+	s.mu.Lock()
+	wait := len(s.sent) >= held
+	s.mu.Unlock()
+	if wait {
+		select {
+		case <-s.resume:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent = append(s.sent, n.Organizer())
 	return nil
 }
 
+// count returns how many mails of others were sent, and how many of bulk before the last of them.
 func (s *slowSink) count() (bulk, others int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, by := range s.sent {
-		if by == "bulk@example.org" {
-			bulk++
-		} else {
+	for i, by := range s.sent {
+		if by != "bulk@example.org" {
 			others++
+			bulk = i + 1 - others
 		}
 	}
 	return bulk, others
+}
+
+func (s *slowSink) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sent) >= held
 }
 
 // TestFairTurns: while one organizer's mails are in line for a slow server, those of others, and
@@ -50,7 +70,7 @@ func TestFairTurns(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, migrations.SQLite)
 	l := gormstore.New(db.Gorm)
-	sink := &slowSink{}
+	sink := &slowSink{resume: make(chan struct{})}
 	job := notify.NewDelivery(notify.Email, l, sink, notify.DeliveryOptions{Job: delayjob.Options{Concurrency: 4}})
 	q := memqueue.New()
 	t.Cleanup(func() { _ = q.Close() })
@@ -92,12 +112,13 @@ func TestFairTurns(t *testing.T) {
 			}
 		}
 	}
-	until("nothing is sent", func() bool { n, _ := sink.count(); return n >= 20 })
+	until("nothing is sent", sink.holds)
 	for i := range others {
 		add(by("ada@example.org", 1000+i, notify.Invitation))
 	}
 	reminder := by("bulk@example.org", 2000, notify.Reminder)
 	add(reminder)
+	close(sink.resume)
 	until("the mails of others are not sent", func() bool { _, n := sink.count(); return n == others })
 	until("the reminder is not sent", func() bool {
 		page, err := l.List(t.Context(), notify.Filter{Kind: notify.Reminder, State: notify.Sent})

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,7 +30,7 @@ type Bodies interface {
 // before the result is recorded repeats the post with the same event ID. Up to fifty events of one
 // meeting, those of the last second, are recorded at a time.
 //
-// Deliveries that run at the same time share one statement for reading and one for recording.
+// Deliveries that run at the same time share their statements.
 type Deliver struct {
 	store   Store
 	bodies  Bodies
@@ -37,8 +38,10 @@ type Deliver struct {
 	opts    DeliverOptions
 	paces   paces
 	picks   gather.Gatherer[int64, pickedOrError]
-	texts   gather.Gatherer[int64, bodyOrError]
-	records gather.Gatherer[*Delivery, error]
+	texts   gather.Gatherer[[]int64, bodiesOrError]
+	records gather.Gatherer[[]*Delivery, error]
+	nexts   gather.Gatherer[*Delivery, waitingOrError]
+	ends    gather.Gatherer[*Delivery, error]
 }
 
 type pickedOrError struct {
@@ -46,9 +49,14 @@ type pickedOrError struct {
 	err    error
 }
 
-type bodyOrError struct {
-	body []byte // nil: the meeting is deleted
-	err  error
+type bodiesOrError struct {
+	of  map[int64][]byte // by event; none if its meeting is deleted
+	err error
+}
+
+type waitingOrError struct {
+	Waiting
+	err error
 }
 
 // DeliverOptions configure a Deliver. All except MaxAttempts are required.
@@ -62,7 +70,7 @@ type DeliverOptions struct {
 // NewDeliver returns the delay job.
 func NewDeliver(store Store, bodies Bodies, sender *post.Sender, o DeliverOptions) *Deliver {
 	d := &Deliver{store: store, bodies: bodies, sender: sender, opts: o}
-	d.picks.Do, d.texts.Do, d.records.Do = d.pickAll, d.readAll, d.recordAll
+	d.picks.Do, d.texts.Do, d.records.Do, d.nexts.Do, d.ends.Do = d.pickAll, d.readAll, d.recordAll, d.nextAll, d.finishAll
 	return d
 }
 
@@ -80,30 +88,50 @@ func (d *Deliver) pickAll(ids []int64) []pickedOrError {
 	return answers
 }
 
-func (d *Deliver) readAll(events []int64) []bodyOrError {
+func (d *Deliver) readAll(lists [][]int64) []bodiesOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	bodies, err := d.bodies.Bodies(ctx, events)
-	answers := make([]bodyOrError, len(events))
-	for i, id := range events {
-		answers[i] = bodyOrError{bodies[id], err}
-	}
-	return answers
+	events := slices.Concat(lists...)
+	slices.Sort(events)
+	bodies, err := d.bodies.Bodies(ctx, slices.Compact(events)) // an event of several webhooks is rendered once
+	return slices.Repeat([]bodiesOrError{{bodies, err}}, len(lists))
 }
 
 // recordAll stores deliveries together or, if that fails, one by one, so that a rejected one does
 // not block the others.
-func (d *Deliver) recordAll(ds []*Delivery) []error {
+func (d *Deliver) recordAll(lists [][]*Delivery) []error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	errs := make([]error, len(ds))
-	err := d.store.Record(ctx, ds)
-	for i := range ds {
-		if errs[i] = err; err != nil && len(ds) > 1 && !d.opts.Down(err) {
-			errs[i] = d.store.Record(ctx, ds[i:i+1])
+	all := slices.Concat(lists...)
+	err := d.store.Record(ctx, all)
+	errs := slices.Repeat([]error{err}, len(lists))
+	if err == nil || len(all) == 1 || d.opts.Down(err) {
+		return errs
+	}
+	for i, ds := range lists {
+		errs[i] = nil
+		for j := range ds {
+			errs[i] = cmp.Or(errs[i], d.store.Record(ctx, ds[j:j+1]))
 		}
 	}
 	return errs
+}
+
+func (d *Deliver) nextAll(firsts []*Delivery) []waitingOrError {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	waiting, err := d.store.Next(ctx, firsts, d.now(), pageMost)
+	answers := make([]waitingOrError, len(firsts))
+	for i, first := range firsts {
+		answers[i] = waitingOrError{waiting[first.ID], err}
+	}
+	return answers
+}
+
+func (d *Deliver) finishAll(firsts []*Delivery) []error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return slices.Repeat([]error{d.store.Finish(ctx, firsts, d.now())}, len(firsts))
 }
 
 // Name implements [delayjob.DelayJob].
@@ -111,7 +139,7 @@ func (*Deliver) Name() string { return Job }
 
 const (
 	responseTimeout = 10 * time.Second
-	concurrency     = 32
+	concurrency     = 4 * atMost // so that some servers that hang do not block others
 	loadPage        = 500
 )
 
@@ -163,7 +191,7 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 	case one.Version != m.Version:
 		return delayjob.Drop("superseded by a resend")
 	case one.Leading():
-		return d.takeOver(ctx, one)
+		return d.takeOver(ctx, one, w)
 	case one.State == Failed && m.Attempt <= 1: // its dead letter was requeued
 		one.Expires = d.now().Add(Patience)
 	case one.State != Pending:
@@ -183,46 +211,48 @@ func (d *Deliver) Execute(ctx context.Context, m delayjob.Message) error {
 		return delayjob.Dead(err)
 	}
 	if p.Ahead > 0 {
-		return delayjob.Snooze(retryBehind(p.Ahead, d.now().Sub(one.Due)))
+		return delayjob.Snooze(max(retryBehind(p.Ahead, d.now().Sub(one.Due)), d.paces.line(w.ID)))
 	}
 	last := d.opts.MaxAttempts > 0 && m.Attempt >= d.opts.MaxAttempts
 	if wait := one.Due.Sub(d.now()); wait > 0 && one.Attempts >= m.Attempt {
 		// It was posted right after an older event and failed: that was this attempt.
 		return d.failed(one, Outcome{Status: one.Status, Error: one.LastError, RetryAfter: wait}, last)
 	}
-	text := d.texts.Ask(one.EventID)
-	switch {
-	case text.err != nil:
-		return d.unlessDown(text.err)
-	case text.body == nil:
-		return d.record(one, Outcome{Error: noMeeting}, Skipped)
-	}
-	wait, leave := d.paces.enter(ctx, w.ID)
+	wait, s := d.paces.enter(ctx, w.ID)
 	if wait > 0 {
 		return delayjob.Snooze(wait)
+	}
+	defer s.release()
+	texts := d.texts.Ask([]int64{one.EventID})
+	text := texts.of[one.EventID]
+	switch {
+	case texts.err != nil:
+		return d.unlessDown(texts.err)
+	case text == nil:
+		return d.record(one, Outcome{Error: noMeeting}, Skipped)
 	}
 	concluded := Delivered
 	if p.Behind && one.State == Pending && one.Version == 1 {
 		concluded = Pending // it leads those that wait for it
 	}
-	err = d.post(ctx, one, w, text.body, leave, concluded)
+	err = d.post(ctx, one, w, text, s, concluded)
 	if r, ok := errors.AsType[*rejection](err); ok {
 		return d.failed(one, r.Outcome, last)
 	}
 	if err != nil {
 		return err
 	}
-	if err := d.unlessDown(d.records.Ask(one)); err != nil || !one.Leading() {
+	if err := d.unlessDown(d.records.Ask([]*Delivery{one})); err != nil || !one.Leading() {
 		return err
 	}
-	return d.lead(ctx, one)
+	return d.lead(ctx, one, s)
 }
 
 // retryBehind returns when to check again whether older events of a meeting are final: later if
-// there are many or the delivery is overdue. Usually the process that posts them continues with
-// this one; this is for when it does not.
+// there are many, and ever later while the delivery is overdue. Usually the process that posts them
+// continues with this one; this is for when it does not.
 func retryBehind(ahead int, late time.Duration) time.Duration {
-	return min(max(time.Duration(ahead)*20*time.Millisecond, late/8), 10*time.Second)
+	return min(max(time.Duration(ahead)*20*time.Millisecond, late/2), 10*time.Second)
 }
 
 const (
@@ -233,40 +263,48 @@ const (
 
 // takeOver continues a leading delivery after its handler ended, and keeps that handler from
 // continuing.
-func (d *Deliver) takeOver(ctx context.Context, first *Delivery) error {
+func (d *Deliver) takeOver(ctx context.Context, first *Delivery, w *Webhook) error {
+	wait, s := d.paces.enter(ctx, w.ID)
+	switch {
+	case wait > shortPause:
+		return d.finish(first)
+	case wait > 0:
+		return delayjob.Snooze(wait)
+	}
+	defer s.release()
 	before := first.UpdatedAt
 	first.UpdatedAt = d.now()
 	if !first.UpdatedAt.After(before) {
 		first.UpdatedAt = before.Add(time.Microsecond)
 	}
-	if err := d.records.Ask(first); err != nil {
+	if err := d.records.Ask([]*Delivery{first}); err != nil {
 		return d.unlessDown(err)
 	}
-	return d.lead(ctx, first)
+	return d.lead(ctx, first, s)
 }
 
 // lead posts the deliveries that wait for first, one after another, until none is left or one
 // fails. After a while it snoozes the message of first, due now, for the rest.
-func (d *Deliver) lead(ctx context.Context, first *Delivery) error {
+func (d *Deliver) lead(ctx context.Context, first *Delivery, s *slot) error {
 	begun := time.Now()
 	for n := 0; n < leadMost && time.Since(begun) < leadTime; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		read := time.Now()
-		waiting, w, err := d.store.Next(ctx, first, d.now(), min(pageMost, leadMost-n))
-		if err != nil {
-			return d.unlessDown(err)
+		next := d.nexts.Ask(first)
+		if next.err != nil {
+			return d.unlessDown(next.err)
 		}
-		if len(waiting) == 0 {
+		if len(next.Deliveries) == 0 {
 			return d.finish(first)
 		}
-		posted, wait, err := d.follow(ctx, waiting, w, read.Add(pageTime))
+		posted, wait, err := d.follow(ctx, next.Deliveries, next.Webhook, s, read.Add(pageTime))
 		n += posted
 		switch {
 		case err != nil:
 			return err
-		case wait > shortPause:
+		case wait > shortPause, posted == len(next.Deliveries) && posted < pageMost:
 			return d.finish(first)
 		case wait > 0:
 			return delayjob.Snooze(wait)
@@ -288,7 +326,7 @@ const stopLeading = time.Duration(math.MaxInt64)
 
 // follow posts waiting deliveries one after another until a deadline, and records their outcomes
 // together. It returns how many are done, and how long to wait before the next.
-func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, until time.Time) (n int, wait time.Duration, err error) {
+func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, s *slot, until time.Time) (n int, wait time.Duration, err error) {
 	var done []*Delivery
 	defer func() {
 		if failed := d.conclude(done); failed != nil {
@@ -299,9 +337,9 @@ func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, u
 	for i, one := range waiting {
 		events[i] = one.EventID
 	}
-	texts, err := d.bodies.Bodies(ctx, events)
-	if err != nil {
-		return 0, 0, d.unlessDown(err)
+	texts := d.texts.Ask(events)
+	if texts.err != nil {
+		return 0, 0, d.unlessDown(texts.err)
 	}
 	for _, one := range waiting {
 		if n > 0 && time.Now().After(until) {
@@ -309,7 +347,7 @@ func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, u
 		}
 		done = append(done, one)
 		n++
-		switch text := texts[one.EventID]; {
+		switch text := texts.of[one.EventID]; {
 		case !w.Active:
 			d.setOutcome(one, Outcome{Error: inactive}, Skipped)
 			continue
@@ -317,12 +355,11 @@ func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, u
 			d.setOutcome(one, Outcome{Error: noMeeting}, Skipped)
 			continue
 		default:
-			wait, leave := d.paces.enter(ctx, w.ID)
-			if wait > 0 {
+			if wait := s.wait(); wait > 0 {
 				done = done[:len(done)-1]
 				return n - 1, wait, nil
 			}
-			err = d.post(ctx, one, w, text, leave, Delivered)
+			err = d.post(ctx, one, w, text, s, Delivered)
 		}
 		if r, ok := errors.AsType[*rejection](err); ok {
 			one.Due = d.now().Add(cmp.Or(r.RetryAfter, d.Options().Backoff.Delay(one.Attempts))) // retried by its own message
@@ -340,15 +377,11 @@ func (d *Deliver) conclude(ds []*Delivery) error {
 	if len(ds) == 0 {
 		return nil
 	}
-	return d.unlessDown(cmp.Or(d.recordAll(ds)...))
+	return d.unlessDown(d.records.Ask(ds))
 }
 
 // finish records a leading delivery as delivered. The next waiting one has its own message.
-func (d *Deliver) finish(first *Delivery) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return d.unlessDown(d.store.Finish(ctx, first, d.now()))
-}
+func (d *Deliver) finish(first *Delivery) error { return d.unlessDown(d.ends.Ask(first)) }
 
 const (
 	inactive  = "the webhook is not active"
@@ -360,13 +393,14 @@ type rejection struct{ Outcome }
 
 func (r *rejection) Error() string { return r.Outcome.Error }
 
-// post posts a delivery, releases its slot, and sets its outcome if the server accepted it.
-// Otherwise it returns a [rejection] and does not set an outcome.
-func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []byte, leave func(ended), concluded State) error {
-	how := unknown
-	defer func() { leave(how) }() // also if it panics
+// post posts a delivery and sets its outcome if the server accepted it. Otherwise it returns a
+// [rejection] and does not set an outcome.
+func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []byte, s *slot, concluded State) error {
 	one.Attempts++
+	begun, how := time.Now(), unknown
 	o := send(ctx, d.sender, w, one, text)
+	took := time.Since(begun)
+	defer func() { s.ended(how, took) }()
 	switch {
 	case o.Status >= 200 && o.Status < 300:
 		how = succeeded
@@ -427,7 +461,7 @@ func (d *Deliver) setOutcome(one *Delivery, o Outcome, s State) {
 // during shutdown, because the server has already answered.
 func (d *Deliver) record(one *Delivery, o Outcome, s State) error {
 	d.setOutcome(one, o, s)
-	return d.unlessDown(d.records.Ask(one))
+	return d.unlessDown(d.records.Ask([]*Delivery{one}))
 }
 
 func (d *Deliver) now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }

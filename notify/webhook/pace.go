@@ -8,46 +8,61 @@ import (
 )
 
 const (
-	atOnce   = 8 // concurrent posts per webhook and process, so that a slow server does not block others
-	maxWaits = 8 // posts that wait for a slot; further ones are retried later
+	// Concurrent posts per webhook and process, so that a slow server does not block others: atOnce
+	// at first, up to atMost while the server answers quickly.
+	atOnce   = 8
+	atMost   = 32
+	quick    = 100 * time.Millisecond
+	maxWaits = atMost // posts that wait for a slot; further ones are retried later
 	patient  = 250 * time.Millisecond
 	soonest  = 5 * time.Millisecond
+	latest   = 5 * time.Second // posts without a slot are retried within twice this time
 	restBase = 2 * time.Second // after the first failure
 	restCap  = 5 * time.Minute
 )
 
 // paces keeps this process from overloading servers. A failing server gets only an occasional
-// probe, so that maxWaits deliveries use up no attempts. The zero value is ready.
+// probe, so that the deliveries that wait use up no attempts. The zero value is ready.
 type paces struct {
 	mu sync.Mutex
 	of map[int64]*pace
 }
 
 type pace struct {
+	slots    int
 	busy     int
-	waits    int           // number of maxWaits posts
+	waits    int           // posts that wait for a slot, at most maxWaits
 	free     chan struct{} // one token for each slot released while posts waited
 	failures int           // consecutive
 	rests    time.Time     // no posts until then
 	turn     time.Time     // when the next post without a slot may retry
-	took     time.Duration
+	held     time.Duration // how long the last slot was held
+	moved    time.Time     // when the last post ended, or the first began
+}
+
+// A slot is the right to post to a webhook, one post after another. It must be released.
+type slot struct {
+	paces   *paces
+	webhook int64
+	pace    *pace
+	begun   time.Time
 }
 
 type ended int
 
 const (
-	unknown   ended = iota // the post was not made
+	unknown   ended = iota // the server is not to blame
 	succeeded              // the server responded without failing
 	failing
 )
 
-// enter takes a slot for a post to a webhook and returns leave, or how long to wait. Some posts
-// wait here for a moment, so that a fast server never waits for posts.
-func (p *paces) enter(ctx context.Context, webhook int64) (wait time.Duration, leave func(ended)) {
+// enter takes a slot for posts to a webhook, or returns how long to wait. Some posts wait here for a
+// moment, so that a fast server never waits for posts.
+func (p *paces) enter(ctx context.Context, webhook int64) (wait time.Duration, s *slot) {
 	for end := time.Now().Add(patient); ; {
-		wait, leave, free := p.try(webhook, time.Now(), time.Now().Before(end) && ctx.Err() == nil)
+		wait, s, free := p.try(webhook, time.Now(), time.Now().Before(end) && ctx.Err() == nil)
 		if free == nil {
-			return wait, leave
+			return wait, s
 		}
 		t := time.NewTimer(time.Until(end))
 		select {
@@ -68,7 +83,7 @@ func (p *paces) waited(webhook int64) {
 }
 
 // try takes a slot, or returns how long to wait, or, if mayWait, a channel to wait for.
-func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Duration, leave func(ended), free <-chan struct{}) {
+func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Duration, s *slot, free <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of == nil {
@@ -76,52 +91,110 @@ func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Durat
 	}
 	one := p.of[webhook]
 	if one == nil {
-		one = &pace{free: make(chan struct{}, maxWaits)}
+		one = &pace{slots: atOnce, free: make(chan struct{}, maxWaits)}
 		p.of[webhook] = one
 	}
 	probing := one.failures > 0
 	switch {
 	case now.Before(one.rests):
 		return one.rests.Sub(now) + rand.N(time.Second), nil, nil
-	case one.busy >= atOnce && !probing && mayWait && one.waits < maxWaits:
+	case probing && one.busy > 0:
+		return spread(max(latest, rest(one.failures)/4)), nil, nil
+	case one.busy >= one.slots && mayWait && one.waits < maxWaits:
 		one.waits++
 		return 0, nil, one.free
-	case one.busy >= atOnce || probing && one.busy > 0:
-		// Deliveries without a slot are retried when one should be free, staggered, so that the
-		// queue does not deliver a long backlog over and over.
-		if one.turn.Before(now) {
-			one.turn = now.Add(soonest)
-		}
-		one.turn = one.turn.Add(max(one.took/atOnce, 100*time.Microsecond))
-		return one.turn.Sub(now), nil, nil
+	case one.busy >= one.slots:
+		return one.next(now), nil, nil
+	}
+	if one.busy == 0 {
+		one.moved = now
 	}
 	one.busy++
-	return 0, func(how ended) { p.leave(webhook, one, how, now) }, nil
+	return 0, &slot{p, webhook, one, now}, nil
 }
 
-func (p *paces) leave(webhook int64, one *pace, how ended, begun time.Time) {
-	now := time.Now()
+// next returns when a post without a slot should retry: when a slot should be free, staggered, so that
+// the queue does not deliver a long backlog over and over. While the server hangs, that is later and
+// later.
+func (one *pace) next(now time.Time) time.Duration {
+	if one.turn.Before(now) {
+		one.turn = now.Add(soonest)
+	}
+	turn := one.turn.Add(max(max(one.held, now.Sub(one.moved))/time.Duration(one.slots), 100*time.Microsecond))
+	if turn.Sub(now) > latest {
+		return spread(latest)
+	}
+	one.turn = turn
+	return turn.Sub(now)
+}
+
+// line returns when a post that is not made yet may get a slot, as far as known; 0: at once.
+func (p *paces) line(webhook int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one.busy--
+	one := p.of[webhook]
+	if one == nil {
+		return 0
+	}
+	return max(0, time.Until(one.turn), time.Until(one.rests))
+}
+
+// spread returns a random time from d to twice that.
+func spread(d time.Duration) time.Duration { return d + rand.N(d) }
+
+// rest returns how long a server gets no posts after consecutive failures.
+func rest(failures int) time.Duration { return min(restCap, restBase<<min(failures-1, 10)) }
+
+// ended notes how a post ended and how long it took.
+func (s *slot) ended(how ended, took time.Duration) {
+	now := time.Now()
+	s.paces.mu.Lock()
+	defer s.paces.mu.Unlock()
+	one := s.pace
+	one.moved = now
 	switch how {
 	case succeeded:
-		one.failures, one.rests, one.took = 0, time.Time{}, now.Sub(begun)
+		one.failures, one.rests = 0, time.Time{}
+		if took > quick {
+			one.slots = max(atOnce, one.slots/2)
+		} else if one.busy >= one.slots && one.slots < atMost {
+			one.slots++
+			one.offer()
+		}
 	case failing:
 		one.failures++
-		one.took = now.Sub(begun)
-		one.rests = now.Add(min(restCap, restBase<<min(one.failures-1, 10)))
+		one.slots = atOnce
+		one.rests = now.Add(rest(one.failures))
 	}
+}
+
+// wait returns how long the server gets no posts since another one failed.
+func (s *slot) wait() time.Duration {
+	s.paces.mu.Lock()
+	defer s.paces.mu.Unlock()
+	return max(0, time.Until(s.pace.rests))
+}
+
+func (s *slot) release() {
+	s.paces.mu.Lock()
+	defer s.paces.mu.Unlock()
+	s.pace.busy--
+	s.pace.held = time.Since(s.begun)
+	s.pace.offer()
+	s.paces.forget(s.webhook, s.pace)
+}
+
+// offer wakes a post that waits for a slot.
+func (one *pace) offer() {
 	if one.waits > 0 {
 		select {
 		case one.free <- struct{}{}:
 		default:
 		}
 	}
-	p.forget(webhook, one)
 }
 
-// forget drops the state of a server that works and has nothing maxWaits. The caller holds p.mu.
+// forget drops the state of a server that works and has nothing to do. The caller holds p.mu.
 func (p *paces) forget(webhook int64, one *pace) {
 	if one.busy == 0 && one.waits == 0 && one.failures == 0 && one.turn.Before(time.Now()) {
 		delete(p.of, webhook)

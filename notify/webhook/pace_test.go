@@ -8,8 +8,14 @@ import (
 
 // enter does not wait for a place.
 func enter(p *paces, webhook int64, now time.Time) (time.Duration, func(ended)) {
-	wait, leave, _ := p.try(webhook, now, false)
-	return wait, leave
+	wait, s, _ := p.try(webhook, now, false)
+	return wait, func(how ended) { s.leave(how, now) }
+}
+
+// leave ends a post that began at some time, and releases the slot.
+func (s *slot) leave(how ended, begun time.Time) {
+	s.ended(how, time.Since(begun))
+	s.release()
 }
 
 // TestPaces_atOnce: a server is posted to by few at once; the others each get a turn of their own.
@@ -36,6 +42,91 @@ func TestPaces_atOnce(t *testing.T) {
 	leave[0](succeeded)
 	if wait, _ := enter(&p, 1, now); wait > 0 {
 		t.Errorf("waits %s for a place that was given back", wait)
+	}
+}
+
+// TestPaces_more: a server that answers quickly is posted to by more at once, until it is slow or fails.
+func TestPaces_more(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p paces
+		_, last := enter(&p, 1, time.Now()) // the server is never idle
+		fill := func() (leave []func(ended)) {
+			for {
+				wait, l := enter(&p, 1, time.Now())
+				if wait > 0 {
+					return leave
+				}
+				leave = append(leave, l)
+			}
+		}
+		after := func(takes time.Duration, how ended) int {
+			t.Helper()
+			places := fill()
+			time.Sleep(takes)
+			places[0](how)
+			for _, leave := range places[1:] {
+				leave(unknown)
+			}
+			if how == failing {
+				last(unknown)
+				time.Sleep(time.Hour)
+				_, last = enter(&p, 1, time.Now())
+				last(succeeded)
+				_, last = enter(&p, 1, time.Now())
+			}
+			places = fill()
+			for _, leave := range places {
+				leave(unknown)
+			}
+			return len(places) + 1
+		}
+		for want := atOnce + 1; want <= atMost+1; want++ {
+			if n := after(time.Millisecond, succeeded); n != min(want, atMost) {
+				t.Fatalf("%d at once after a quick answer, want %d", n, min(want, atMost))
+			}
+		}
+		if n := after(2*quick, succeeded); n != atMost/2 {
+			t.Errorf("%d at once after a slow answer, want half", n)
+		}
+		if n := after(time.Millisecond, failing); n != atOnce {
+			t.Errorf("%d at once after a failure, want %d", n, atOnce)
+		}
+	})
+}
+
+// TestPaces_hangs: while a server hangs, and while a probe of it does, its deliveries are seldom retried.
+func TestPaces_hangs(t *testing.T) {
+	const n, seconds = 1000, 10
+	retries := func(p *paces, begin time.Time) (total int) {
+		next := make([]time.Time, n)
+		for at := begin; at.Before(begin.Add(seconds * time.Second)); at = at.Add(time.Millisecond) {
+			for i := range next {
+				if !next[i].After(at) {
+					wait, _ := enter(p, 1, at)
+					next[i] = at.Add(wait)
+					total++
+				}
+			}
+		}
+		return total
+	}
+	begin := time.Now()
+	var p paces
+	for range atOnce {
+		enter(&p, 1, begin)
+	}
+	if total := retries(&p, begin); total > n*seconds/2 {
+		t.Errorf("%d retries of %d deliveries in %d s while the server hangs", total, n, seconds)
+	}
+	p = paces{}
+	_, leave := enter(&p, 1, time.Now())
+	leave(failing)
+	begin = time.Now().Add(restBase + time.Second)
+	if wait, _ := enter(&p, 1, begin); wait > 0 {
+		t.Errorf("the probe waits %s", wait)
+	}
+	if total := retries(&p, begin); total > n*seconds/2 {
+		t.Errorf("%d retries of %d deliveries in %d s while a probe hangs", total, n, seconds)
 	}
 }
 
@@ -90,25 +181,26 @@ func TestPaces_forgets(t *testing.T) {
 func TestPaces_waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p paces
-		var places []func(ended)
+		var places []*slot
 		for range atOnce {
-			_, leave := p.enter(t.Context(), 1)
-			places = append(places, leave)
+			_, s := p.enter(t.Context(), 1)
+			places = append(places, s)
 		}
 		begin := time.Now()
 		got := make(chan time.Duration, 2*maxWaits)
 		for range 2 * maxWaits {
 			go func() {
-				wait, leave := p.enter(t.Context(), 1)
+				wait, s := p.enter(t.Context(), 1)
 				if wait == 0 {
+					at := time.Now()
 					got <- time.Since(begin)
 					time.Sleep(time.Millisecond)
-					leave(succeeded)
+					s.leave(succeeded, at)
 				}
 			}()
 		}
 		time.Sleep(patient / 2)
-		places[0](succeeded)
+		places[0].leave(succeeded, begin)
 		synctest.Wait()
 		if len(got) != 1 {
 			t.Errorf("%d got the one place", len(got))
@@ -117,8 +209,8 @@ func TestPaces_waits(t *testing.T) {
 		if len(got) != maxWaits {
 			t.Errorf("%d of %d that waited got a place, one after another", len(got), maxWaits)
 		}
-		for _, leave := range places[1:] {
-			leave(succeeded)
+		for _, s := range places[1:] {
+			s.leave(succeeded, begin)
 		}
 		time.Sleep(time.Second)
 		for id := range p.of {

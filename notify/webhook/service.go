@@ -30,14 +30,14 @@ type Store interface {
 	// Record stores the state, attempts, due time, expiry, status, error and delivery time of
 	// deliveries. It ignores those with another version or already delivered.
 	Record(ctx context.Context, ds []*Delivery) error
-	// Next returns at most n of the oldest pending deliveries that wait for first, which is
-	// leading, and their webhook. They may be posted now, one after another. It returns none if
-	// nothing waits, if the oldest may not be posted now, or if another process has recorded first
-	// since.
-	Next(ctx context.Context, first *Delivery, now time.Time, n int) ([]*Delivery, *Webhook, error)
-	// Finish records a leading delivery as delivered, unless another process has recorded it
-	// since.
-	Finish(ctx context.Context, first *Delivery, now time.Time) error
+	// Next returns, by ID of each of firsts, which are leading, at most n of the oldest pending
+	// deliveries that wait for it. They may be posted now, one after another. It omits one for
+	// which nothing waits, or the oldest may not be posted now, or which another process has
+	// recorded since.
+	Next(ctx context.Context, firsts []*Delivery, now time.Time, n int) (map[int64]Waiting, error)
+	// Finish records leading deliveries as delivered, except those that another process has
+	// recorded since.
+	Finish(ctx context.Context, firsts []*Delivery, now time.Time) error
 	// UpdateDelivery locks the delivery, calls fn and stores the result.
 	UpdateDelivery(ctx context.Context, id int64, fn func(*Delivery) error) (*Delivery, error)
 	// Deliveries returns deliveries of a webhook, newest first.
@@ -57,6 +57,12 @@ type Picked struct {
 	Webhook  *Webhook
 	Ahead    int  // number of older events of the meeting still to be posted to the webhook, at most 1,000
 	Behind   bool // whether there are later ones
+}
+
+// Waiting are deliveries of one meeting and their webhook.
+type Waiting struct {
+	Deliveries []*Delivery // by ID
+	Webhook    *Webhook
 }
 
 // A Scheduler adds messages directly to the queue. It may lose messages: the loader finds them.

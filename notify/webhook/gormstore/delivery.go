@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -70,13 +70,13 @@ func (s *Store) Pick(ctx context.Context, ids []int64) (map[int64]webhook.Picked
 	if err != nil {
 		return nil, wrap("read deliveries", err)
 	}
-	var hooks []hookRow
-	if err := s.db.WithContext(ctx).Where("id IN (SELECT webhook_id FROM webhook_deliveries WHERE id IN ?)", ids).Find(&hooks).Error; err != nil {
-		return nil, wrap("read webhooks", err)
+	hooks := make([]int64, len(rows))
+	for i := range rows {
+		hooks[i] = rows[i].Row.WebhookID
 	}
-	byID := make(map[int64]*webhook.Webhook, len(hooks))
-	for i := range hooks {
-		byID[hooks[i].ID] = hooks[i].webhook()
+	byID, err := s.webhooks(ctx, hooks)
+	if err != nil {
+		return nil, err
 	}
 	picked := make(map[int64]webhook.Picked, len(rows))
 	for _, r := range rows {
@@ -98,18 +98,14 @@ func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *web
 
 // Record implements [webhook.Store].
 func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
-	instant := func(t time.Time) any { return micro(t) }
-	if s.db.Name() == "sqlite" {
-		instant = func(t time.Time) any { return t.UnixMicro() }
-	}
 	rows := make([]map[string]any, len(ds))
 	for i, d := range ds {
 		rows[i] = map[string]any{
-			"id": d.ID, "version": d.Version, "state": d.State, "attempts": d.Attempts, "due_at": instant(d.Due), "expires_at": instant(d.Expires),
-			"status": d.Status, "last_error": d.LastError, "updated_at": instant(d.UpdatedAt),
+			"id": d.ID, "version": d.Version, "state": d.State, "attempts": d.Attempts, "due_at": s.instant(d.Due), "expires_at": s.instant(d.Expires),
+			"status": d.Status, "last_error": d.LastError, "updated_at": s.instant(d.UpdatedAt),
 		}
 		if !d.DeliveredAt.IsZero() {
-			rows[i]["delivered_at"] = instant(d.DeliveredAt)
+			rows[i]["delivered_at"] = s.instant(d.DeliveredAt)
 		}
 	}
 	table, err := json.Marshal(rows)
@@ -119,39 +115,74 @@ func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
 	return wrap("record deliveries", err)
 }
 
-// Next implements [webhook.Store]. The time at which first was recorded serves as a lock: another
-// process that takes over records it with a new time.
-func (s *Store) Next(ctx context.Context, first *webhook.Delivery, now time.Time, n int) ([]*webhook.Delivery, *webhook.Webhook, error) {
-	var rows []deliveryRow
-	err := statements.Raw(s.db.WithContext(ctx), "next", first.WebhookID, first.MeetingID, webhook.Job,
-		first.ID, first.Version, micro(first.UpdatedAt), n).Find(&rows).Error
+// instant is a time in the JSON of a statement's parameters.
+func (s *Store) instant(t time.Time) any {
+	if s.db.Name() == "sqlite" {
+		return t.UnixMicro()
+	}
+	return micro(t)
+}
+
+// Next implements [webhook.Store]. The time at which a first one was recorded serves as a lock:
+// another process that takes over records it with a new time.
+func (s *Store) Next(ctx context.Context, firsts []*webhook.Delivery, now time.Time, n int) (map[int64]webhook.Waiting, error) {
+	list := make([]map[string]any, len(firsts))
+	hooks := make([]int64, len(firsts))
+	for i, f := range firsts {
+		list[i] = map[string]any{"id": f.ID, "version": f.Version, "updated_at": s.instant(f.UpdatedAt)}
+		hooks[i] = f.WebhookID
+	}
+	table, err := json.Marshal(list)
 	if err != nil {
-		return nil, nil, wrap("read waiting deliveries", err)
+		return nil, err
 	}
-	var ds []*webhook.Delivery
+	var rows []struct {
+		Row     deliveryRow `gorm:"embedded"`
+		FirstID int64
+	}
+	if err := statements.Raw(s.db.WithContext(ctx), "next", webhook.Job, string(table), n).Find(&rows).Error; err != nil {
+		return nil, wrap("read waiting deliveries", err)
+	}
+	byID, err := s.webhooks(ctx, hooks)
+	if err != nil {
+		return nil, err
+	}
+	waiting := map[int64]webhook.Waiting{}
+	stopped := map[int64]bool{} // the next one may not be posted now
 	for i := range rows {
-		d := rows[i].delivery()
-		if d.Attempts > 0 && d.Due.After(now) || !d.Expires.After(now) {
-			break
+		d, first := rows[i].Row.delivery(), rows[i].FirstID
+		w := byID[d.WebhookID]
+		if w == nil || stopped[first] || d.Attempts > 0 && d.Due.After(now) || !d.Expires.After(now) {
+			stopped[first] = true
+			continue
 		}
-		ds = append(ds, d)
+		waiting[first] = webhook.Waiting{Deliveries: append(waiting[first].Deliveries, d), Webhook: w}
 	}
-	if len(ds) == 0 {
-		return nil, nil, nil
+	return waiting, nil
+}
+
+func (s *Store) webhooks(ctx context.Context, ids []int64) (map[int64]*webhook.Webhook, error) {
+	slices.Sort(ids)
+	var rows []hookRow
+	if err := s.db.WithContext(ctx).Where("id IN ?", slices.Compact(ids)).Find(&rows).Error; err != nil {
+		return nil, wrap("read webhooks", err)
 	}
-	w, err := s.Webhook(ctx, first.WebhookID)
-	if errors.Is(err, webhook.ErrNotFound) {
-		return nil, nil, nil
+	byID := make(map[int64]*webhook.Webhook, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = rows[i].webhook()
 	}
-	return ds, w, err
+	return byID, nil
 }
 
 // Finish implements [webhook.Store].
-func (s *Store) Finish(ctx context.Context, first *webhook.Delivery, now time.Time) error {
-	err := s.db.WithContext(ctx).Model(&deliveryRow{}).
-		Where("id = ? AND version = ? AND state = 'pending' AND updated_at = ?", first.ID, first.Version, micro(first.UpdatedAt)).
+func (s *Store) Finish(ctx context.Context, firsts []*webhook.Delivery, now time.Time) error {
+	unchanged := s.db
+	for _, f := range firsts {
+		unchanged = unchanged.Or("id = ? AND version = ? AND updated_at = ?", f.ID, f.Version, micro(f.UpdatedAt))
+	}
+	err := s.db.WithContext(ctx).Model(&deliveryRow{}).Where("state = 'pending'").Where(unchanged).
 		Updates(map[string]any{"state": webhook.Delivered, "updated_at": micro(now)}).Error
-	return wrap("record delivery", err)
+	return wrap("record deliveries", err)
 }
 
 // UpdateDelivery implements [webhook.Store].
