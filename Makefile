@@ -107,21 +107,21 @@ installed:
 
 test-program:
 	@echo 'testing the program'
-	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 40m ./tests
+	@$(GO) test -vet=off -skip '^TestPage[A-Z]' -timeout 90m ./tests
 
 # The package whose tests take longest is first: the others are tested meanwhile.
 test-packages:
 	@echo 'testing the packages'
-	@$(GO) test -vet=off -timeout 20m punctual/meeting/gormstore $$($(GO) list ./... | grep -vxF -e punctual/tests -e punctual/meeting/gormstore -e "$$($(GO) list $(RACE))")
+	@$(GO) test -vet=off -timeout 90m punctual/meeting/gormstore $$($(GO) list ./... | grep -vxF -e punctual/tests -e punctual/meeting/gormstore -e "$$($(GO) list $(RACE))")
 
 test-page: $(PAGE)
 	@echo 'testing the page in a browser'
-	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 40m ./tests
+	@$(GO) test -vet=off -run '^TestPage[A-Z]' -parallel 2 -timeout 90m ./tests
 
 race: $(PAGE)
 	@echo 'testing for data races'
-	@$(GO) test -vet=off -race -timeout 20m $(RACE)
-	@$(GO) test -vet=off -race -timeout 20m -run '$(RACE_ACCOUNT)' ./account
+	@$(GO) test -vet=off -race -timeout 90m $(RACE)
+	@$(GO) test -vet=off -race -timeout 90m -run '$(RACE_ACCOUNT)' ./account
 
 lint: export GOGC ?= 400
 lint: lint-go lint-page

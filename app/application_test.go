@@ -254,7 +254,7 @@ func TestApplication_changedDefaultsReachTheMeetings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []meeting.Reminder{{Before: meeting.BeforeStart, Offset: 7 * time.Minute, Channels: []meeting.Channel{meeting.Email, meeting.SMS}}}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if m, err = a.meetings.Meeting(t.Context(), root, m.ID); err != nil {
 			t.Fatal(err)
 		}

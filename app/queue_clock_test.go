@@ -110,7 +110,7 @@ func TestClockWatch_onServers(t *testing.T) {
 		c.Database.URL = testdb.URL(t, migrations.Postgres)
 		c.Queue.URL = testenv.Redis(t)
 	})
-	if d, err := a.clock.measure(t.Context()); err != nil || d.Abs() > 100*time.Millisecond {
+	if d, err := a.clock.measure(t.Context()); err != nil || d.Abs() > 10*time.Second {
 		t.Errorf("%v %v", d, err)
 	}
 	if err := a.beforeLoad(t.Context()); err != nil {
@@ -121,7 +121,7 @@ func TestClockWatch_onServers(t *testing.T) {
 	}
 	a.clock.measure = func(context.Context) (time.Duration, error) { return time.Hour, nil }
 	a.clock.look(t.Context())
-	if d := time.Until(a.queue.Now()); d < time.Hour-time.Second || d > time.Hour+time.Second {
+	if d := time.Until(a.queue.Now()); (d - time.Hour).Abs() > time.Minute {
 		t.Errorf("the queue's clock is %v ahead, want an hour", d)
 	}
 	if embedded, _ := startApplication(t, nil); embedded.clock != nil {

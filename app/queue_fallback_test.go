@@ -55,11 +55,11 @@ func TestFallbackLock(t *testing.T) {
 	}
 	select {
 	case <-lost:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the holder does not see that its session is gone")
 	}
 	taken := 0
-	for deadline := time.Now().Add(30 * time.Second); taken < 2; time.Sleep(10 * time.Millisecond) { // it is free again after each
+	for deadline := time.Now().Add(2 * time.Minute); taken < 2; time.Sleep(10 * time.Millisecond) { // it is free again after each
 		if _, err := fallbackLock(there)(t.Context(), func(context.Context) { taken++ }); err != nil {
 			t.Fatalf("afterwards: %v", err)
 		}
@@ -78,7 +78,7 @@ func TestFallbackLock_silentHolder(t *testing.T) {
 		t.Fatal(tx, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		held, err := fallbackLock(db)(t.Context(), func(context.Context) {})
 		if err != nil {
 			t.Fatal(err)

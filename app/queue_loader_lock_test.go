@@ -14,7 +14,7 @@ import (
 // A pass may take longer than transactions are left alone; meanwhile no other process loads.
 func TestLoaderGuard(t *testing.T) {
 	t.Parallel()
-	db, err := database.Open(t.Context(), testenv.Postgres(t)+"&idle_in_transaction_session_timeout=200", database.Options{})
+	db, err := database.Open(t.Context(), testenv.Postgres(t)+"&idle_in_transaction_session_timeout=1500", database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestLoaderGuard(t *testing.T) {
 	guard := loaderGuard(db, time.Hour, slog.New(slog.DiscardHandler))
 	none := errors.New("the pass failed")
 	err = guard(t.Context(), func(ctx context.Context) error {
-		time.Sleep(700 * time.Millisecond)
+		time.Sleep(2 * time.Second)
 		if err := guard(ctx, func(context.Context) error { t.Error("two load at once"); return nil }); err != nil {
 			t.Errorf("one who is not needed: %v", err)
 		}

@@ -88,7 +88,7 @@ func TestListenTLS(t *testing.T) {
 	}
 	becomes := func(want int64) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			_, serial, err := get(0)
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func TestApproval_timesOut(t *testing.T) {
 		admin := server.Admin(t)
 		boss := admin.NewUser(t, "Boss", "manager")
 		alice := admin.NewUser(t, "Alice", "member")
-		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "6s"}})
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "10s"}})
 
 		booking := testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID})
 		m := alice.Book(t, booking)
@@ -49,7 +49,7 @@ func TestApproval_timesOut(t *testing.T) {
 		alice.Book(t, booking)
 
 		// The start is the deadline when it comes first.
-		soon := alice.Book(t, testenv.Booking(inSeconds(4), inSeconds(60), []int64{room.ID}))
+		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(3600), []int64{room.ID}))
 		if soon.Approval.Deadline == nil || !soon.Approval.Deadline.Equal(soon.Start) {
 			t.Errorf("deadline %v of a request for %v", soon.Approval.Deadline, soon.Start)
 		}
@@ -257,7 +257,7 @@ func TestApproval_timers(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		mail := testenv.Mail(t)
 		on.Mail = mail
-		on.YAML = "booking: { approval: { timeout: 1m, remind_before: 57s, escalate_after: 4s, on_timeout: approve } }\n"
+		on.YAML = "booking: { approval: { timeout: 10m, remind_before: 9m57s, escalate_after: 8s, on_timeout: approve } }\n"
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
 		boss := admin.NewUser(t, "Boss", "manager")
@@ -294,7 +294,7 @@ func TestApproval_timers(t *testing.T) {
 		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": nil}, nil)
 
 		// Nobody decides: the installation approves.
-		soon := alice.Book(t, testenv.Booking(inSeconds(5), inSeconds(60), []int64{room.ID}))
+		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(3600), []int64{room.ID}))
 		eventually(t, soon.Start.Add(slack), "approved in time", func() bool { return len(entries(alice.History(t, soon.ID), "confirmed")) == 1 })
 		wantOnce(t, alice.History(t, soon.ID), "confirmed", "timer", soon.Start)
 		wantNothingTwice(t, mail)
@@ -333,7 +333,7 @@ func TestApproval_move(t *testing.T) {
 		admin := server.Admin(t)
 		boss := admin.NewUser(t, "Boss", "manager")
 		alice := admin.NewUser(t, "Alice", "member")
-		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "3s"}})
+		room := admin.NewRoom(t, "Board", with{"approval": with{"required": true, "approver_ids": []int64{boss.User.ID}, "timeout": "1h"}})
 		mine := alice.Book(t, testenv.Booking(inSeconds(10800), inSeconds(12600), []int64{room.ID}))
 		boss.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/approve", mine.ID), with{}, nil)
 
@@ -352,6 +352,11 @@ func TestApproval_move(t *testing.T) {
 			}
 			return got
 		}
+		timeout := func(d string) {
+			t.Helper()
+			admin.Want(t, http.StatusOK, http.MethodPatch, at("/rooms/%d", room.ID), with{"approval": with{"timeout": d}}, nil)
+		}
+		timeout("10s")
 		asked := move(14400, 16200)
 		for _, slot := range [][2]time.Time{{mine.Start, mine.End}, {asked.PendingChange.Start, asked.PendingChange.Start.Add(time.Minute)}} {
 			admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, "/meetings", testenv.Booking(slot[0], slot[1], []int64{room.ID}))
@@ -366,7 +371,7 @@ func TestApproval_move(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 
-		admin.Want(t, http.StatusOK, http.MethodPatch, at("/rooms/%d", room.ID), with{"approval": with{"timeout": "1h"}}, nil) // time for the mail
+		timeout("1h") // time for the mail
 		again := move(18000, 19800)
 		open := ""
 		eventually(t, time.Now().Add(slack), "a mail whose link is open", func() bool {

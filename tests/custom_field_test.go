@@ -90,7 +90,7 @@ func TestCustomFields(t *testing.T) {
 		bob.Want(t, http.StatusCreated, http.MethodPost, "/waitlist", book(room.ID, 0, with{"fields": with{"cost_center": "next"}}), nil)
 		alice.Want(t, http.StatusOK, http.MethodPost, at("/meetings/%d/cancel", m.ID), with{}, nil)
 		var served int64
-		eventually(t, time.Now().Add(time.Minute), "a booking from the waiting list", func() bool {
+		eventually(t, time.Now().Add(slack), "a booking from the waiting list", func() bool {
 			for _, w := range testenv.All[struct {
 				MeetingID int64 `json:"meeting_id"`
 			}](t, bob, "/waitlist") {

@@ -34,7 +34,7 @@ func TestDelivery_failures(t *testing.T) {
 		sms.Script(http.StatusInternalServerError)
 		m := admin.Book(t, testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID}, with{
 			"attendees": []any{with{"email": "busy@example.org", "name": "Busy", "phone": "+4930111"}, with{"email": "gone@example.org", "name": "Gone"}, with{"email": "fine@example.org", "name": "Fine"}},
-			"reminders": []any{reminder("start", time.Hour-3*time.Second, "sms")},
+			"reminders": []any{reminder("start", time.Hour-8*time.Second, "sms")},
 		}))
 		ledger := func() map[string]testenv.Notification {
 			all := map[string]testenv.Notification{}
@@ -43,7 +43,7 @@ func TestDelivery_failures(t *testing.T) {
 			}
 			return all
 		}
-		eventually(t, time.Now().Add(20*time.Second), "all delivered or given up", func() bool {
+		eventually(t, time.Now().Add(slack), "all delivered or given up", func() bool {
 			l := ledger()
 			return l["busy@example.org"].State == "sent" && l["gone@example.org"].State == "failed" && l["fine@example.org"].State == "sent" && l["+4930111"].State == "sent"
 		})

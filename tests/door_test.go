@@ -165,7 +165,7 @@ func TestDoor(t *testing.T) {
 		hears("one that moves away")
 		alice.Want(t, http.StatusOK, http.MethodPatch, at("/meetings/%d", moved.ID), with{"title": "Not here any more"}, nil)
 		start := inSeconds(4)
-		m := alice.Book(t, testenv.Booking(start.Truncate(time.Minute).Add(2*time.Minute), start.Truncate(time.Minute).Add(62*time.Minute), []int64{room.ID}, with{"visibility": "private", "title": "Takeover of a rival"}))
+		m := alice.Book(t, testenv.Booking(start.Truncate(time.Minute).Add(6*time.Minute), start.Truncate(time.Minute).Add(66*time.Minute), []int64{room.ID}, with{"visibility": "private", "title": "Takeover of a rival"}))
 		hears("nothing but what happens here")
 		d = show(tablet)
 		if d.State != "expected" || d.Current == nil || d.Current.ID != m.ID || len(d.Book) != 0 {

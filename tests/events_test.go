@@ -133,11 +133,13 @@ func TestEvents(t *testing.T) {
 		room, second := admin.NewRoom(t, "Turing"), admin.NewRoom(t, "Hopper")
 		hers, his, elsewhere := listen(t, alice, "", ""), listen(t, bob.At(other), "", ""), listen(t, bob, "", fmt.Sprintf("?room_id=%d", second.ID))
 
-		start, end := inSeconds(3), inSeconds(10)
-		m := alice.Book(t, testenv.Booking(start, end, []int64{room.ID}, with{"visibility": "private", "title": "Secret plans",
+		start, end := inSeconds(2), inSeconds(10)
+		m := alice.Book(t, testenv.Booking(start, start.Add(30*time.Minute), []int64{room.ID}, with{"visibility": "private", "title": "Secret plans",
 			"attendees": []any{with{"email": "carol@example.org", "phone": "+49301234567"}}}))
 		want := []string{"created", "started", "ended"}
-		eventually(t, end.Add(slack), "three events of the meeting", func() bool { return len(hers.of(m.ID)) >= 3 && len(his.of(m.ID)) >= 3 })
+		eventually(t, start.Add(slack), "the start", func() bool { return len(hers.of(m.ID)) == 2 })
+		alice.Want(t, http.StatusOK, http.MethodPost, fmt.Sprintf("/meetings/%d/end", m.ID), nil, nil)
+		eventually(t, time.Now().Add(slack), "three events of the meeting", func() bool { return len(hers.of(m.ID)) >= 3 && len(his.of(m.ID)) >= 3 })
 		for who, s := range map[string]*stream{"alice": hers, "bob": his} {
 			if got := s.of(m.ID); !slices.Equal(got, want) {
 				t.Errorf("%s heard %v, want %v", who, got, want)
@@ -243,9 +245,9 @@ func TestEvents_manyListeners(t *testing.T) {
 	if failed.Load() > 0 {
 		t.Fatalf("%d of %d cannot listen", failed.Load(), n)
 	}
-	m := alice.Book(t, testenv.Booking(inSeconds(60), inSeconds(120), []int64{room.ID}))
+	m := alice.Book(t, testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID}))
 	booked := time.Now()
-	eventually(t, time.Now().Add(20*time.Second), "everybody hears of it", func() bool {
+	eventually(t, time.Now().Add(slack), "everybody hears of it", func() bool {
 		return !slices.ContainsFunc(streams, func(s *stream) bool { return len(s.of(m.ID)) == 0 })
 	})
 	var late time.Duration

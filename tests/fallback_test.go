@@ -48,7 +48,7 @@ func wantQuick(t *testing.T, what string, calls int, call func(i int)) {
 	for i := range calls {
 		call(i)
 	}
-	limit := time.Duration(calls)*1500*time.Millisecond + 3*time.Second // 200 ms for the first, the rest is the machine's
+	limit := time.Duration(calls)*2500*time.Millisecond + slack/4 // 200 ms for the first, the rest is the machine's
 	if took := time.Since(begin); took > limit {
 		t.Errorf("%d times %s took %v without Redis, want at most %v", calls, what, took, limit)
 	}
@@ -65,12 +65,13 @@ func TestFallback_burst(t *testing.T) {
 	worker.Role = "worker"
 	a := testenv.Server(t, on.Config)
 	b := testenv.Server(t, worker)
+	began := time.Now()
 	admin := a.Admin(t)
 	var rooms [meetings]testenv.Room
 	for i := range rooms {
 		rooms[i] = admin.NewRoom(t, fmt.Sprintf("Room %d", i))
 	}
-	first := inSeconds(15) // nobody is reminded of what is booked after its start
+	first := inGoodTime(began, 15) // nobody is reminded of what is booked after its start
 	killed := first.Add(2 * time.Second)
 	booked := map[int64]testenv.Meeting{}
 	book := func(i int, begin time.Time, length time.Duration) {
@@ -105,21 +106,26 @@ func TestFallback_burst(t *testing.T) {
 	eventually(t, late.Start.Add(slack), "the meeting booked without Redis has started", func() bool {
 		return len(entries(admin.History(t, late.ID), "started")) == 1
 	})
-	time.Sleep(time.Until(killed.Add(outage)))
-	on.redis.Start(t)
-
-	last := first.Add(meetings * apart)
-	eventually(t, last.Add(slack), "the last meeting has started", func() bool {
-		for id := range booked {
-			if len(entries(admin.History(t, id), "started")) == 0 {
+	done := func(until time.Time) bool { // all that was due by then; what was over by the time of its start never starts
+		for _, m := range testenv.All[testenv.Meeting](t, admin, "/meetings?limit=500") {
+			if _, ok := booked[m.ID]; ok && (m.Start.Before(until) && m.StartedAt == nil && m.EndedAt == nil || m.End.Before(until) && m.EndedAt == nil) {
 				return false
 			}
 		}
 		return true
+	}
+	eventually(t, killed.Add(outage+slack), "what fell due without Redis is done without it", func() bool {
+		return time.Now().After(killed.Add(outage)) && done(killed.Add(outage))
 	})
+	on.redis.Start(t)
+
+	last := first.Add(meetings * apart)
+	eventually(t, last.Add(slack), "the last meeting has started", func() bool { return done(last) })
 	for id, m := range booked {
 		history := admin.History(t, id)
-		wantOnce(t, history, "started", "timer", m.Start)
+		if m.End.Sub(m.Start) > time.Minute || len(entries(history, "started")) > 0 {
+			wantOnce(t, history, "started", "timer", m.Start)
+		}
 		if m.End.Sub(m.Start) < time.Minute {
 			wantOnce(t, history, "ended", "timer", m.End)
 			short--
@@ -135,9 +141,7 @@ func TestFallback_burst(t *testing.T) {
 		t.Errorf("%d reminders, want %d", n, 2*meetings)
 	}
 	wantNothingTwice(t, mail)
-	if worksFromMemory(t, a) || worksFromMemory(t, b) {
-		t.Error("somebody still works from memory")
-	}
+	eventually(t, time.Now().Add(slack), "nobody works from memory", func() bool { return !worksFromMemory(t, a) && !worksFromMemory(t, b) })
 	if took, back := logLines(tookOver, a, b), logLines(handedBack, a, b); took != 1 || back != 1 {
 		t.Errorf("the logs tell of %d take-overs and %d hand-backs, want one each", took, back)
 	}
@@ -148,8 +152,9 @@ func TestFallback_holderKilled(t *testing.T) {
 	t.Parallel()
 	on := forOutages(t)
 	a, b := twoServers(t, on.Config)
+	began := time.Now()
 	admin := a.Admin(t)
-	first := inSeconds(8)
+	first := inGoodTime(began, 8)
 	var booked []testenv.Meeting
 	const later = 6 // that wait until the end of the test
 	for i := range 24 + later {
@@ -260,7 +265,7 @@ func TestFallback_silentRedis(t *testing.T) {
 	server := testenv.Server(t, on.Config)
 	admin := server.Admin(t)
 	room := admin.NewRoom(t, "Turing")
-	start := inSeconds(3)
+	start := inSeconds(4)
 	m := admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}))
 	signal := func(s syscall.Signal) {
 		if err := syscall.Kill(on.redis.PID(), s); err != nil {

@@ -105,13 +105,9 @@ func TestFault_partition(t *testing.T) {
 	w.mail.OnData(func(testenv.Message) testenv.Answer { return testenv.Answer{Wait: 100 * time.Millisecond} }) // so that leases are held
 	time.Sleep(time.Until(start.Add(-500 * time.Millisecond)))
 	p.Set(testenv.Fault{Vanish: true})
-	const away = 12 * time.Second
-	time.Sleep(away)
-	p.Set(testenv.Fault{}) // what was on its way arrives now, late
-	r := w.caughtUp(2*slack, 20)
-	w.wantUncharged()
+	w.caughtUp(2*slack, 20) // the other process does all of it
+	p.Set(testenv.Fault{})  // what was on its way arrives now, late
 	w.wantSound()
-	if late := max(audit.Percentile(r.Began, 1), audit.Percentile(r.Ended, 1)); late > away-2*time.Second {
-		t.Errorf("something was %v late: the other process should have taken over", late)
-	}
+	w.caughtUp(2*slack, 20)
+	w.wantUncharged()
 }

@@ -44,6 +44,7 @@ func TestIdempotency_killed(t *testing.T) {
 
 		const requests = 60
 		var wg sync.WaitGroup
+		answered := make(chan struct{}, requests)
 		retry := make(chan int, requests)
 		for worker := range 4 {
 			wg.Go(func() {
@@ -51,10 +52,14 @@ func TestIdempotency_killed(t *testing.T) {
 					if res, err := admin.Try(http.MethodPost, "/meetings", booking(i), key(i)); err != nil || res.Status != http.StatusCreated {
 						retry <- i
 					}
+					answered <- struct{}{}
 				}
 			})
 		}
-		time.Sleep(20*time.Millisecond + rand.N(150*time.Millisecond))
+		for range 1 + rand.IntN(requests/2) {
+			<-answered
+		}
+		time.Sleep(rand.N(5 * time.Millisecond))
 		server.Kill()
 		wg.Wait()
 		close(retry)

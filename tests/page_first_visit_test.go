@@ -41,6 +41,7 @@ func TestPageFirstVisit(t *testing.T) {
 	}
 
 	// The next visit outlines the rooms before any answer, and needs few requests until they are shown.
+	b.unhurried() // what is fetched in advance does not come before them
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 			const real = fetch, visit = (globalThis.visit = { answers: 0, outlined: 0, needed: [] })

@@ -44,7 +44,7 @@ func (b *tab) pick(room string) {
 // says waits until the form's dialog has a text.
 func (b *tab) says(text string) {
 	b.t.Helper()
-	b.await("[...document.querySelectorAll('dialog[open]')].at(-1)?.innerText.includes(%q)", text)
+	b.await("[...document.querySelectorAll('dialog[open]')].at(-1)?.innerText.includes(%[1]q) || hand.noticed(%[1]q)", text)
 }
 
 // meetingsOf a series or a title, those that take place alone, by start.

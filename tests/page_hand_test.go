@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long anything on a page may take, on a machine that is slow and busy.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // handScript is in every document as "hand"; it looks before the mouse clicks and the keyboard types.
 //

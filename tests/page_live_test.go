@@ -78,7 +78,7 @@ func TestPageLive(t *testing.T) {
 	eval[bool](b, `(() => { window.was = []
 		new MutationObserver(() => { for (const c of %s) for (const s of ['confirmed', 'in_progress']) if (c.contains(s) && window.was.at(-1) !== s) window.was.push(s) })
 			.observe(document.querySelector('[role=grid]'), { subtree: true, childList: true, attributes: true }); return true })()`, states)
-	start := inSeconds(10)
+	start := inSeconds(18) // it is to be seen before
 	alan.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{today.ID}, with{"title": "About to start"}))
 	a.reads("About to start")
 	b.live("the start", "window.was.join() === 'confirmed,in_progress'")

@@ -58,7 +58,7 @@ func TestPageHand(t *testing.T) {
 		X, Y    float64
 	}
 	var aim spot
-	eventually(t, time.Now().Add(10*time.Second), "the button stands still", func() bool { // it may still move on a slow machine
+	eventually(t, time.Now().Add(patience), "the button stands still", func() bool { // it may still move on a slow machine
 		aim = eval[spot](b, "hand.aim(() => hand.named('Save'), 0)")
 		return aim.Missing == ""
 	})

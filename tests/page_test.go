@@ -128,7 +128,7 @@ var browser = struct {
 
 func startBrowser() {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium-headless-shell"),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
+		chromedp.WSURLReadTimeout(patience), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("renderer-process-limit", "2"), chromedp.Flag("in-process-gpu", true), chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("force-prefers-reduced-motion", true), // each frame costs; see moves
 		chromedp.Flag("lang", "en-GB"), chromedp.Env("LANGUAGE=en_GB"),
@@ -265,10 +265,10 @@ func (b *tab) soon(expression string) bool {
 	return false
 }
 
-// reads waits until a text is on the page.
+// reads waits until a text is on the page, or was in a toast since the last click.
 func (b *tab) reads(text string) {
 	b.t.Helper()
-	b.await("document.body.innerText.includes(%q)", text)
+	b.await("document.body.innerText.includes(%[1]q) || hand.noticed(%[1]q)", text)
 }
 
 // open goes to a path and waits until the page stands.
@@ -300,6 +300,18 @@ func (b *tab) dark(dark bool) {
 func (b *tab) moves() {
 	b.t.Helper()
 	b.prefers("prefers-reduced-motion", "no-preference")
+}
+
+// unhurried makes timers of seconds last for minutes, in documents that are opened from now on: what goes after some
+// seconds stays, and what comes then does not come.
+func (b *tab) unhurried() {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+			const real = setTimeout
+			globalThis.setTimeout = (act, ms, ...rest) => real(act, ms >= 1500 ? 60 * ms : ms, ...rest) }`})
+		return err
+	}))
 }
 
 func (b *tab) prefers(feature, value string) {

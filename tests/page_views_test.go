@@ -274,7 +274,7 @@ func TestPageRoomWeek(t *testing.T) {
 
 	// A room that is taken now: the next taken time is one to wait for.
 	busy := ada.NewRoom(t, "Meitner", with{"timezone": zone.String()})
-	soon = inSeconds(60)
+	soon = inSeconds(300)
 	ada.Book(t, testenv.Booking(soon, soon.Add(3*time.Hour), []int64{busy.ID}))
 	b.open(at("/rooms/%d", busy.ID))
 	b.press("Auf die Warteliste …")

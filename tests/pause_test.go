@@ -14,7 +14,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
-		room := admin.NewRoom(t, "Turing")
+		rooms := []testenv.Room{admin.NewRoom(t, "Turing"), admin.NewRoom(t, "Hopper"), admin.NewRoom(t, "Noether")}
 		type job struct {
 			Name     string     `json:"name"`
 			Ready    int        `json:"ready"`
@@ -40,11 +40,10 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 		admin.Want(t, http.StatusOK, http.MethodPost, "/jobs/meeting.start/pause", nil, nil)
 		wantPaused(true)
 
-		start := inSeconds(2)
+		start, end := inSeconds(1), inGoodTime(since, 7)
 		var ids []int64
-		for i := range 3 {
-			begin := start.Add(time.Duration(i) * time.Second)
-			ids = append(ids, admin.Book(t, testenv.Booking(begin, begin.Add(time.Second), []int64{room.ID})).ID)
+		for _, room := range rooms {
+			ids = append(ids, admin.Book(t, testenv.Booking(start, end, []int64{room.ID})).ID)
 		}
 		if on.redis != nil {
 			on.redis.Do(t, "FLUSHALL")
@@ -55,7 +54,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 		if on.redis != nil {
 			on.redis.Do(t, "FLUSHALL") // and once under the running server
 		}
-		time.Sleep(time.Until(start.Add(4 * time.Second)))
+		time.Sleep(time.Until(end))
 		for _, id := range ids {
 			if es := entries(admin.History(t, id), "started"); len(es) != 0 {
 				t.Errorf("meeting %d started while starts are paused", id)
@@ -66,7 +65,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 		wantPaused(true)
 
 		late := inSeconds(1)
-		ids = append(ids, admin.Book(t, testenv.Booking(late, late.Add(time.Hour), []int64{room.ID})).ID)
+		ids = append(ids, admin.Book(t, testenv.Booking(late, late.Add(time.Hour), []int64{rooms[0].ID})).ID)
 		time.Sleep(time.Until(late.Add(time.Second)))
 		if es := entries(admin.History(t, ids[3]), "started"); len(es) != 0 {
 			t.Error("it started while starts are paused")

@@ -221,7 +221,7 @@ func TestQuota(t *testing.T) {
 		// What is ended early counts for what it took.
 		now := time.Now().UTC().Truncate(time.Second)
 		other := admin.NewRoom(t, "Booth", with{"policy": with{"quota": with{"per": "month", "duration": "2h"}}})
-		begun := alice.Book(t, testenv.Booking(now.Add(-30*time.Second), now.Add(2*time.Hour-time.Minute), []int64{other.ID}))
+		begun := alice.Book(t, testenv.Booking(now.Add(-5*time.Second), now.Add(2*time.Hour-time.Minute), []int64{other.ID}))
 		again := testenv.Booking(now.Add(2*time.Hour), now.Add(3*time.Hour), []int64{other.ID})
 		if now.Month() == now.Add(3*time.Hour).Month() {
 			violations(t, alice, http.MethodPost, "/meetings", again)

@@ -68,7 +68,7 @@ func TestQueue_commands(t *testing.T) {
 	bury("notify.email", true, "1", "2", "3", "4")
 	bury("notify.sms", false, "5")
 	bury("meeting.end", true, "6")
-	due := inSeconds(3640)
+	due := inSeconds(3658)
 	if _, err := q.Add(t.Context(), delayjob.Message{Job: "meeting.start", Key: "42", Version: 7, Due: due}); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestQueue_requeuedWhileTheServerWorks(t *testing.T) {
 		}
 		return ls
 	}
-	eventually(t, time.Now().Add(15*time.Second), "three invitations died", func() bool { letters = list(); return len(letters) == 3 })
+	eventually(t, time.Now().Add(slack), "three invitations died", func() bool { letters = list(); return len(letters) == 3 })
 	if !strings.Contains(letters[0].Error, "451") {
 		t.Errorf("the error is %q", letters[0].Error)
 	}

@@ -18,8 +18,7 @@ import (
 // end and mails go out. Everything happens once, and soon.
 func TestScale_workersJoinAndLeave(t *testing.T) {
 	t.Parallel()
-	const meetings, spread = 200, 12 * time.Second
-	const length = takeover + time.Second // one that is over before a killed worker's starts are taken over never begins
+	const meetings, ends, spread = 200, 40, 12 * time.Second
 	on := onServers(t)
 	on.Role = "api"
 	w := newWorld(t, on, 1, nil)
@@ -33,7 +32,19 @@ func TestScale_workersJoinAndLeave(t *testing.T) {
 	}
 	join()
 	join()
-	begin := w.crowd(meetings, 10, spread, length)
+	w.each(ends, func(c *testenv.Client, i int) error { // they have begun by the time that others begin
+		var room testenv.Room
+		if err := create(c, "/rooms", with{"name": fmt.Sprint("Busy ", i)}, &room); err != nil {
+			return err
+		}
+		end := inSeconds(14).Add(spread * time.Duration(i) / ends)
+		return create(c, "/meetings", testenv.Booking(inSeconds(0), end, []int64{room.ID}), &testenv.Meeting{})
+	})
+	over := inSeconds(14).Add(spread) // all of them
+	begin := w.crowd(meetings, 10, spread, time.Hour)
+	if w.last = begin.Add(spread); over.After(w.last) {
+		w.last = over
+	}
 
 	kills := 0
 	for step := range 10 {
@@ -55,8 +66,8 @@ func TestScale_workersJoinAndLeave(t *testing.T) {
 	}
 	// A mail is sent again if its sender was killed between the server's answer and its record.
 	r := w.caughtUp(2*slack, 4*kills)
-	if r.Meetings != meetings || r.Never > 0 {
-		t.Errorf("%d meetings, of which %d never began", r.Meetings, r.Never)
+	if n := len(r.Began) + r.Never; r.Meetings != meetings+ends || n != meetings+ends || len(r.Ended) != ends {
+		t.Errorf("%d meetings, of which %d began or were over by then, and %d ended", r.Meetings, n, len(r.Ended))
 	}
 	if p50 := audit.Percentile(r.Began, .5); p50 > machine/2 {
 		t.Errorf("half of the meetings began more than %v late", p50)

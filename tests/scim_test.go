@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"punctual/tests/testenv"
 )
@@ -41,7 +40,7 @@ func (p *scimClient) sends(status int, method, path, body string) resource {
 	if body != "" {
 		req.Header.Set("Content-Type", "application/scim+json; charset=utf-8")
 	}
-	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
+	res, err := (&http.Client{Timeout: patience}).Do(req)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,19 @@ import (
 // takeover is how long it may take until another process does what a killed one held. The
 // product takes three seconds; the machine that runs the tests may be busy.
 const takeover = 3*time.Second + machine
+
+// watchPauses tells how long the machine stood still, at the longest, since the call.
+func watchPauses(t *testing.T) (longest func() time.Duration) {
+	t.Helper()
+	var most atomic.Int64
+	go func() {
+		for last := time.Now(); t.Context().Err() == nil; last = time.Now() {
+			time.Sleep(20 * time.Millisecond)
+			most.Store(max(most.Load(), int64(time.Since(last))))
+		}
+	}()
+	return func() time.Duration { return time.Duration(most.Load()) }
+}
 
 // TestTakeover: a process is killed while the mail server hangs over its mails. Nobody else sends
 // them while it lives, not even when the queue has forgotten who holds them; when it is dead
@@ -33,12 +47,14 @@ func TestTakeover(t *testing.T) {
 	eventually(t, time.Now().Add(slack), "all mails under way", func() bool { return mail.Tried() >= guests })
 	held := mail.Tried()
 
+	pause := watchPauses(t)
 	on.Config.NoAdmin = true
 	second := testenv.Server(t, on.Config)
 	time.Sleep(4 * time.Second) // longer than any lease
 	on.redis.Do(t, "FLUSHALL")
-	time.Sleep(4 * time.Second) // the loaders have found the rows again
-	if n := mail.Tried(); n != held {
+	time.Sleep(4 * time.Second)      // the loaders have found the rows again
+	stalled := pause() > time.Second // a process that stands still loses its leases
+	if n := mail.Tried(); n != held && !stalled {
 		t.Errorf("%d mails were begun, want the %d that the first process is sending", n, held)
 	}
 
@@ -57,7 +73,7 @@ func TestTakeover(t *testing.T) {
 		return true
 	})
 	for _, n := range admin.Notifications(t, booked.ID) {
-		if n.Attempts > 2 {
+		if n.Attempts > 2 && !stalled {
 			t.Errorf("%s took %d attempts", n.Kind, n.Attempts)
 		}
 	}

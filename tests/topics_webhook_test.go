@@ -121,8 +121,8 @@ func TestTopicWebhook(t *testing.T) {
 			Concurrency int
 			TimeoutMs   int `json:"timeout_ms"`
 		}
-		res := c.Want(t, http.StatusOK, http.MethodPut, hook, with{"url": r.URL + "/in?key=1", "secret": hookSecret, "timeout_ms": 3000}, &set)
-		if set.Secret != "" || strings.Contains(string(res.Body), hookSecret) || set.Concurrency != 4 || set.TimeoutMs != 3000 {
+		res := c.Want(t, http.StatusOK, http.MethodPut, hook, with{"url": r.URL + "/in?key=1", "secret": hookSecret, "timeout_ms": 8000}, &set)
+		if set.Secret != "" || strings.Contains(string(res.Body), hookSecret) || set.Concurrency != 4 || set.TimeoutMs != 8000 {
 			t.Errorf("%s", res.Body)
 		}
 		if res := c.Want(t, http.StatusOK, http.MethodGet, hook, nil, &set); set.URL != r.URL+"/in?key=1" || strings.Contains(string(res.Body), hookSecret) {
@@ -262,7 +262,7 @@ func TestTopicWebhook_instances(t *testing.T) {
 	// A change holds for the next post, in both.
 	atB.Want(t, http.StatusOK, http.MethodPut, "/topics/orders/webhook", with{"url": r.URL, "timeout_ms": 2000, "concurrency": 2}, nil)
 	before := old.count()
-	time.Sleep(1200 * time.Millisecond) // until both have taken the new concurrency over
+	time.Sleep(3 * time.Second) // until both have taken the new concurrency over
 
 	// Two handlers in each process: with four posts on their way each of them holds two.
 	atA.Want(t, http.StatusOK, http.MethodPost, "/topics/orders/jobs", []with{

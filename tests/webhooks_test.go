@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -94,7 +95,7 @@ func TestWebhook(t *testing.T) {
 		})
 		eventually(t, soon(10), "it is told that the meeting was booked and starts", func() bool {
 			got := all.told(t, m.ID)
-			return len(got) == 2 && got[0] == "meeting.created" && got[1] == "meeting.started"
+			return len(got) == 2 && slices.Contains(got, "meeting.created") && slices.Contains(got, "meeting.started")
 		})
 		c.Want(t, http.StatusOK, http.MethodPost, fmt.Sprintf("/meetings/%d/end", m.ID), nil, nil)
 		other := c.Book(t, with{"room_ids": []int64{room.ID}, "title": "Review", "start": at.Add(2 * time.Hour), "end": at.Add(3 * time.Hour)})

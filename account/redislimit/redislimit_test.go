@@ -110,7 +110,7 @@ func TestLimiter_withoutRedis(t *testing.T) {
 	if ok, _ := l.Allow(t.Context(), "k"); !ok {
 		t.Error("a forgiven attempt counts")
 	}
-	if took := time.Since(begin); took > 20*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("five calls took %v", took)
 	}
 }
@@ -128,7 +128,7 @@ func TestLimiter_silentRedis(t *testing.T) {
 		l.Allow(t.Context(), "k")
 		l.Forgive(t.Context(), "k")
 	}
-	if took := time.Since(begin); took > 20*time.Second { // asking each time would take 50 s
+	if took := time.Since(begin); took > 40*time.Second { // asking each time would take 50 s
 		t.Errorf("a hundred attempts took %v", took)
 	}
 }

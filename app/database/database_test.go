@@ -157,7 +157,7 @@ func TestOpen_readersDoNotWait(t *testing.T) {
 		if err := tx.Create(&thing{Name: "x"}).Error; err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		var n int64
 		if err := db.Gorm.WithContext(ctx).Model(&thing{}).Count(&n).Error; err != nil || n != 0 {
@@ -178,7 +178,7 @@ func TestOpen_refusesBadURLs(t *testing.T) {
 		"postgres://user:s3cret@127.0.0.1:99999/db", "postgres://user:s3cret@127.0.0.1:1", "postgres://user:s3cret@127.0.0.1:1/db?sslmode=disable",
 		"postgres://user:s3 cret@127.0.0.1:1/db", "postgres://user:s3cret@127.0.0.1:1/db?sslmode=perhaps",
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		_, err := database.Open(ctx, url, database.Options{})
 		cancel()
 		if err == nil {

@@ -36,7 +36,7 @@ func TestStatements_endWithTheirContext(t *testing.T) {
 			return
 		}
 		var running int64
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			err := db.Gorm.Raw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()").Scan(&running).Error
 			if err != nil {
 				t.Fatal(err)

@@ -35,7 +35,8 @@ type counter struct {
 	runs   atomic.Int64
 	fail   atomic.Pointer[problem.Problem]
 	took   time.Duration
-	offset atomic.Int64 // of the clock
+	hold   chan struct{} // nil: none; a run ends when it is closed
+	offset atomic.Int64  // of the clock
 }
 
 type counted struct {
@@ -89,6 +90,9 @@ type countInput struct {
 func (c *counter) run(context.Context, *countInput) (*counted, error) {
 	n := c.runs.Add(1)
 	time.Sleep(c.took)
+	if c.hold != nil {
+		<-c.hold
+	}
 	if p := c.fail.Load(); p != nil {
 		if p.Code == "panic" {
 			panic("secret")
@@ -475,7 +479,7 @@ func TestMiddleware_longAnswers(t *testing.T) {
 func TestMiddleware_runsWithoutItsClient(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		c := newCounter(t, db)
-		c.took = 300 * time.Millisecond
+		c.hold = make(chan struct{})
 		s := testServer(t, c.register)
 		ctx, cancel := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/api/v1/things/1", strings.NewReader(one))
@@ -493,6 +497,7 @@ func TestMiddleware_runsWithoutItsClient(t *testing.T) {
 		if _, err := s.Client().Do(req); err == nil {
 			t.Fatal("the client did not leave")
 		}
+		time.AfterFunc(100*time.Millisecond, func() { close(c.hold) })
 		if a := send(t, s, "POST", "/api/v1/things/1", one, "Idempotency-Key", "k", "X-User", "1"); a.status != 201 || c.runs.Load() != 1 {
 			t.Errorf("%d %s after %d runs", a.status, a.body, c.runs.Load())
 		}

@@ -98,15 +98,15 @@ func TestCreateMeeting_roomsInAnyOrder(t *testing.T) {
 	})
 }
 
-// withoutDeadlocks tells Postgres not to look for deadlocks, and ends the context after a
-// minute: one that is resolved and retried would not be seen otherwise.
+// withoutDeadlocks tells Postgres not to look for deadlocks, and ends the context after four
+// minutes: one that is resolved and retried would not be seen otherwise.
 func (f *fixture) withoutDeadlocks() context.Context {
 	f.Helper()
 	if f.db.Dialect == "postgres" {
 		f.sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''10min''', current_database()); END $$")
 		f.db.SQL.SetMaxIdleConns(0) // new connections from here on
 	}
-	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.Context(), 4*time.Minute)
 	f.Cleanup(cancel)
 	return ctx
 }

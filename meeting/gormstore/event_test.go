@@ -98,7 +98,7 @@ func TestEvents_running(t *testing.T) {
 		if err := tx.Commit().Error; err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.Now().Add(time.Minute) // other tests have transactions, too
+		deadline := time.Now().Add(4 * time.Minute) // other tests have transactions, too
 		for after := uint64(0); after < mark; {
 			if _, after, err = f.store.Events(t.Context(), 0, 1); err != nil || time.Now().After(deadline) {
 				t.Fatalf("then all below %d have ended, want %d (%v)", after, mark, err)

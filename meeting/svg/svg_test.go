@@ -124,7 +124,7 @@ func TestClean_hostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			d, err := Clean([]byte(tt.in))
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if tt.code == "" {

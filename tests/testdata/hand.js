@@ -63,10 +63,13 @@ globalThis.hand = (() => {
     seen.add(toast)
   }
   new MutationObserver((changes) => {
-    for (const { addedNodes } of changes)
+    for (const { target, addedNodes } of changes) {
       for (const n of addedNodes) if (n.matches?.('.toast')) noticed(n)
       else n.querySelectorAll?.('.toast').forEach(noticed)
-  }).observe(document, { childList: true, subtree: true })
+      const said = (target.closest ? target : target.parentElement)?.closest('.said') // the one line of a door
+      if (said) toasts.push({ textContent: said.textContent })
+    }
+  }).observe(document, { childList: true, characterData: true, subtree: true })
 
   let asked = 0 // and not answered yet
   const real = fetch
@@ -174,6 +177,8 @@ globalThis.hand = (() => {
       if (!asked) await frames()
       return !asked
     },
+    noticed: (text) => toasts.some((e) => e.textContent.includes(text)),
+
     told(text) {
       const at = toasts.findIndex((e) => e.textContent.includes(text))
       return at >= 0 && toasts.splice(at, 1).length > 0

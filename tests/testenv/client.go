@@ -15,7 +15,7 @@ import (
 
 // plain is shared by all clients; it keeps enough connections for tests that race.
 var plain = &http.Client{
-	Timeout:       90 * time.Second,
+	Timeout:       startTimeout,
 	Transport:     &http.Transport{MaxIdleConnsPerHost: 200},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }

@@ -29,7 +29,7 @@ func (l *LogBuffer) String() string {
 // Await waits until the log holds want.
 func (l *LogBuffer) Await(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(l.String(), want); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); !strings.Contains(l.String(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %q in the log:\n%s", want, l)
 		}

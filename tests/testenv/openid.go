@@ -99,7 +99,7 @@ func (p *OpenIDProvider) Sign(key crypto.PrivateKey, claims map[string]any) stri
 // LogoutToken says that a person signed out.
 func (p *OpenIDProvider) LogoutToken(subject string) map[string]any {
 	return map[string]any{
-		"iss": p.URL, "aud": OpenIDClient, "sub": subject, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(), "jti": rand.Text(),
+		"iss": p.URL, "aud": OpenIDClient, "sub": subject, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "jti": rand.Text(),
 		"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}},
 	}
 }
@@ -145,7 +145,7 @@ func (p *OpenIDProvider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	claims := maps.Clone(p.person)
 	maps.Copy(claims, map[string]any{
-		"iss": p.URL, "aud": OpenIDClient, "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+		"iss": p.URL, "aud": OpenIDClient, "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	})
 	if p.change != nil {
 		p.change(claims)

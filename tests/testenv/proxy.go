@@ -142,7 +142,7 @@ func (p *Proxy) accept() {
 
 // join passes on both ways until one side ends.
 func (p *Proxy) join(l *link) {
-	server, err := net.DialTimeout("tcp", p.target, 5*time.Second)
+	server, err := net.DialTimeout("tcp", p.target, time.Minute)
 	if err != nil {
 		l.end(true)
 		return

@@ -57,17 +57,17 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	p := NewProxy(t, echo(t))
 	c := dial(t, p)
-	if got, _, err := ask(t, c, "hello", 30*time.Second); got != "hello" {
+	if got, _, err := ask(t, c, "hello", startTimeout); got != "hello" {
 		t.Fatalf("%q, %v", got, err)
 	}
 
 	p.Set(Fault{Latency: 50 * time.Millisecond})
-	if got, took, err := ask(t, c, "slow", 30*time.Second); got != "slow" || took < 100*time.Millisecond {
+	if got, took, err := ask(t, c, "slow", startTimeout); got != "slow" || took < 100*time.Millisecond {
 		t.Errorf("%q after %v, %v; want it after two times the latency", got, took, err)
 	}
 	p.Set(Fault{Rate: 1000})
 	text := string(bytes.Repeat([]byte("x"), 100))
-	if got, took, err := ask(t, c, text, 30*time.Second); got != text || took < 200*time.Millisecond {
+	if got, took, err := ask(t, c, text, startTimeout); got != text || took < 200*time.Millisecond {
 		t.Errorf("%d bytes after %v, %v; want 200 ms for 100 bytes each way", len(got), took, err)
 	}
 
@@ -77,20 +77,20 @@ func TestProxy(t *testing.T) {
 	}
 	p.Set(Fault{})
 	buf := make([]byte, 4)
-	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(startTimeout))
 	if _, err := io.ReadFull(c, buf); err != nil || string(buf) != "lost" {
 		t.Errorf("%q, %v; want what was held back", buf, err)
 	}
 
 	p.Cut(2)
-	if got, _, err := ask(t, c, "cut", 30*time.Second); got != "cu" || !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if got, _, err := ask(t, c, "cut", startTimeout); got != "cu" || !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%q, %v; want two bytes and a reset", got, err)
 	}
 	c = dial(t, p)
-	if got, _, err := ask(t, c, "again", 30*time.Second); got != "again" {
+	if got, _, err := ask(t, c, "again", startTimeout); got != "again" {
 		t.Errorf("%q, %v", got, err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); p.Open() != 1; time.Sleep(time.Millisecond) { // the one that was cut may be just ending
+	for deadline := time.Now().Add(startTimeout); p.Open() != 1; time.Sleep(time.Millisecond) { // the one that was cut may be just ending
 		if time.Now().After(deadline) {
 			t.Fatalf("%d connections are open, want 1", p.Open())
 		}
@@ -102,7 +102,7 @@ func TestProxy(t *testing.T) {
 	p.Set(Fault{Refuse: true})
 	if c, err := net.Dial("tcp", p.Addr()); err == nil { // it may be reset while it dials
 		defer c.Close()
-		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(startTimeout))
 		if _, err := c.Read(buf); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%v; want a new connection to be reset", err)
 		}

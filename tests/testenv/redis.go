@@ -114,15 +114,15 @@ func (s *RedisInstance) Do(t testing.TB, args ...any) string {
 }
 
 func (s *RedisInstance) do(args ...any) (string, error) {
-	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1, DialTimeout: time.Second, PoolSize: 1})
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolSize: 1})
 	defer c.Close()
 	// Dialled here, since go-redis tries five times before it says that nobody listens.
-	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Minute)
 	if err != nil {
 		return "", err
 	}
 	conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	v, err := c.Do(ctx, args...).Result()
 	return fmt.Sprint(v), err
@@ -201,6 +201,11 @@ func startCluster(masters, replicas int) (*ClusterInstance, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if replicas == 0 { // nobody takes over, and no node calls another one down because the machine stood still
+			if _, err := n.do("CONFIG", "SET", "cluster-node-timeout", "60000"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return c, nil

@@ -196,7 +196,11 @@ func (c Config) yaml(addr, baseURL string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "http: { addr: %q, base_url: %q }\n", addr, baseURL)
 	fmt.Fprintf(&b, "database: { url: %q }\n", c.Database)
-	fmt.Fprintf(&b, "queue:\n  url: %q\n  load_every: %v\n  jobs: %s\n", c.Queue, cmp.Or(c.LoadEvery, 2*time.Second), c.Jobs)
+	loadEvery := cmp.Or(c.LoadEvery, 2*time.Second)
+	fmt.Fprintf(&b, "queue:\n  url: %q\n  load_every: %v\n  jobs: %s\n", c.Queue, loadEvery, c.Jobs)
+	if loadEvery > time.Minute { // longer than the defaults of what may not be less
+		fmt.Fprintf(&b, "  reload_every: %v\n  horizon: %v\n", loadEvery, 2*loadEvery)
+	}
 	if !strings.Contains(c.YAML, "log:") {
 		b.WriteString("log: { level: warn }\n")
 	}

@@ -159,12 +159,12 @@ func (p *process) Freeze() { p.cmd.Process.Signal(syscall.SIGSTOP) }
 // Thaw lets a frozen process go on.
 func (p *process) Thaw() { p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// stop sends sig and waits; after a minute it kills.
+// stop sends sig and waits; after startTimeout it kills.
 func (p *process) stop(sig os.Signal) {
 	p.cmd.Process.Signal(sig)
 	select {
 	case <-p.done:
-	case <-time.After(time.Minute):
+	case <-time.After(startTimeout):
 		p.cmd.Process.Kill()
 		<-p.done
 	}

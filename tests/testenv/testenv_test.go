@@ -94,7 +94,7 @@ func TestMail_scriptedAnswers(t *testing.T) {
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	m := s.Next(t, 30*time.Second)
+	m := s.Next(t, startTimeout)
 	if m.Subject() != "grün" || strings.TrimSpace(m.Part("text/plain")) != "body" || m.To[0] != "b@example.org" {
 		t.Errorf("got %+v", m)
 	}
@@ -146,7 +146,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal("the servers did not start")
 	}
 	pids, _ := filepath.Glob(dir + "/*/pid")
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(startTimeout)
 	for ; time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(dir); os.IsNotExist(err) {
 			return

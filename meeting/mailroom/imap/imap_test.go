@@ -110,7 +110,7 @@ func TestReader(t *testing.T) {
 	})
 	wait := func(want string) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); fmt.Sprint(r.has()) != want; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(4 * time.Minute); fmt.Sprint(r.has()) != want; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("stored %v, want %s", r.has(), want)
 			}
@@ -128,7 +128,7 @@ func TestReader(t *testing.T) {
 	if err := c.Login("rooms", "secret").Wait(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		left, err := c.Status("INBOX", &imap.StatusOptions{NumMessages: true}).Wait()
 		if err != nil {
 			t.Fatal(err)
