@@ -52,10 +52,10 @@ func BenchmarkLoad(b *testing.B) {
 	l.burst = min(l.rooms/2, 5000)
 	var err error
 	if l.lasts, err = time.ParseDuration(cmp.Or(os.Getenv("LOAD"), "10m")); err != nil || l.lasts < 30*time.Second {
-		b.Fatalf("LOAD: want a duration of at least 30s: %v", err)
+		b.Fatalf("LOAD: must be a duration of at least 30s: %v", err)
 	}
 	if l.people < actors || l.rooms < sites || l.meetings < l.rooms {
-		b.Fatalf("want at least %d people, %d rooms, and as many meetings as rooms", actors, sites)
+		b.Fatalf("LOAD_PEOPLE: must be at least %d; LOAD_ROOMS: at least %d; LOAD_MEETINGS: at least LOAD_ROOMS", actors, sites)
 	}
 	fmt.Printf("%d rooms, %d meetings, %d people, for %v, seed %d\n", l.rooms, l.meetings, l.people, l.lasts, l.seed)
 	l.start(b)
