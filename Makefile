@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak crash fuzz clocks attack interop active-directory pooler pictures alerts manifests deb deb-test sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak load upgrade crash fuzz clocks attack interop active-directory pooler pictures alerts manifests deb deb-test sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -29,6 +29,8 @@ help:
 	@echo 'make race    the tests of concurrent packages under the race detector'
 	@echo 'make crash   kill the program at each of its crash points, CRASH_RUNS=20 times'
 	@echo 'make soak    three processes under load while everything fails at random, for SOAK=3m'
+	@echo 'make load    two processes with 10,000 rooms and a million meetings under load, for LOAD=10m'
+	@echo 'make upgrade  replace three processes of UPGRADE_FROM, a commit or a program, by this version under load'
 	@echo 'make fuzz    random requests to every operation of the API, for FUZZ=10m'
 	@echo 'make clocks  the tests at 24 instants: every hour, ends of months, changes of clocks; some hours'
 	@echo 'make attack  what others notice while somebody takes all they can get'
@@ -159,10 +161,22 @@ soak:
 	@.ci/install test
 	@$(GO) test -count=1 -v -run '^TestSoak$$' -timeout 0 ./tests/soak
 
+# LOAD is a duration (10m, 1h). LOAD_ROOMS, LOAD_MEETINGS, LOAD_PEOPLE and LOAD_SEED change its size and repeat its
+# choices; LOAD_DOCS=1 writes the result into docs/benchmarks.md.
+load: export LOAD ?= 10m
+load:
+	@.ci/install test
+	@LOAD_DOCS='$(if $(LOAD_DOCS),$(CURDIR)/docs)' $(GO) test -vet=off -run '^$$' -bench '^BenchmarkLoad$$' -benchtime 1x -timeout 0 ./tests/bench
+
+# UPGRADE_FROM is a commit or the path of a program; by default the commit before the newest migration.
+upgrade:
+	@.ci/install test
+	@UPGRADE_FROM='$(or $(abspath $(wildcard $(UPGRADE_FROM))),$(UPGRADE_FROM))' $(GO) test -vet=off -count=1 -v -tags $(subst -tags=,,$(filter -tags=%,$(GOFLAGS))),upgrade -run '^TestUpgrade$$' -timeout 30m ./tests
+
 # It writes what it found into docs/benchmarks.md and docs/benchmarks.svg. Run it on a quiet machine.
 bench:
 	@.ci/install test
-	@PUNCTUAL_BENCH_DOCS='$(CURDIR)/docs' $(GO) test -run '^$$' -bench . -skip 'Finding|TopicBacklog|Attacks' -benchtime 1x -timeout 30m ./tests/bench
+	@PUNCTUAL_BENCH_DOCS='$(CURDIR)/docs' $(GO) test -run '^$$' -bench . -skip 'Finding|TopicBacklog|Attacks|Load' -benchtime 1x -timeout 30m ./tests/bench
 
 # What another person notices under each of the attacks that the limits are for.
 attack:

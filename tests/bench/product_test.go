@@ -400,21 +400,29 @@ func cpuOf(b *testing.B, s *testenv.ServerInstance) time.Duration {
 	return used
 }
 
-func processorTime(pid int) (time.Duration, error) {
+// processorTime is what a process has used so far, endedTime what its children have that have ended.
+func processorTime(pid int) (time.Duration, error) { return timeOf(pid, 11) } // utime, stime
+func endedTime(pid int) (time.Duration, error)     { return timeOf(pid, 13) } // cutime, cstime
+
+func timeOf(pid, field int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	var ticks int64
-	for _, s := range f[11:13] { // utime, stime; 100 ticks a second on Linux
-		v, err := strconv.ParseInt(s, 10, 64)
+	return ticks(f[field : field+2])
+}
+
+// ticks adds up times in hundredths of a second, as Linux counts them.
+func ticks(numbers []string) (d time.Duration, err error) {
+	for _, s := range numbers {
+		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
 			return 0, err
 		}
-		ticks += v
+		d += time.Duration(n) * 10 * time.Millisecond
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
+	return d, nil
 }
 
 // BenchmarkBookings books single slots by POST /meetings from 16 clients for some seconds.

@@ -67,9 +67,6 @@ func table() string {
 	return b.String()
 }
 
-// The generated part of benchmarks.md stands between these lines.
-const begins, ends = "<!-- written by make bench: begin -->\n", "<!-- written by make bench: end -->\n"
-
 func publish(docs string) error {
 	for _, p := range panels {
 		for _, o := range p.ours {
@@ -78,21 +75,26 @@ func publish(docs string) error {
 			}
 		}
 	}
-	file := filepath.Join(docs, "benchmarks.md")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	before, rest, ok1 := strings.Cut(string(text), begins)
-	_, after, ok2 := strings.Cut(rest, ends)
-	if !ok1 || !ok2 {
-		return fmt.Errorf("%s lacks the lines between which the results stand", file)
-	}
 	when := fmt.Sprintf("Measured on %s on a machine with %d cores (%s).\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), processor())
-	if err := os.WriteFile(file, []byte(before+begins+when+table()+ends+after), 0o644); err != nil {
+	if err := replaceBetween(filepath.Join(docs, "benchmarks.md"), "make bench", when+table()); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(docs, "benchmarks.svg"), []byte(chart(results.values)), 0o644)
+}
+
+// replaceBetween replaces the part of a document that a make target writes. It stands between two lines that name it.
+func replaceBetween(file, target, text string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	begins, ends := "<!-- written by "+target+": begin -->\n", "<!-- written by "+target+": end -->\n"
+	before, rest, ok1 := strings.Cut(string(content), begins)
+	_, after, ok2 := strings.Cut(rest, ends)
+	if !ok1 || !ok2 {
+		return fmt.Errorf("%s lacks the lines between which %s writes", file, target)
+	}
+	return os.WriteFile(file, []byte(before+begins+text+ends+after), 0o644)
 }
 
 // processor names the machine's, as Linux does.

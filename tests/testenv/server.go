@@ -79,6 +79,7 @@ type Config struct {
 
 	Env     []string // NAME=value, further variables
 	Tags    string   // a build tag of the program; empty: none
+	Program string   // path of another program, such as an earlier version; empty: the one built from this source
 	NoAdmin bool     // do not make the first admin
 
 	Localhost bool // people come to localhost, where browsers allow passkeys without HTTPS
@@ -286,7 +287,11 @@ func (s *ServerInstance) AwaitReady() error {
 // Command prepares another run of the program in the server's folder and environment.
 func (s *ServerInstance) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(programWith(t, s.config.Tags), args...)
+	program := s.config.Program
+	if program == "" {
+		program = programWith(t, s.config.Tags)
+	}
+	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = s.Dir, s.env
 	return cmd
 }
@@ -297,6 +302,9 @@ func (s *ServerInstance) Stop() int {
 	s.killed = true
 	return s.cmd.ProcessState.ExitCode()
 }
+
+// SetProgram makes path the program of the starts and commands to come; empty: the one built from this source.
+func (s *ServerInstance) SetProgram(path string) { s.config.Program = path }
 
 // Setenv sets a variable for the starts and commands to come; an empty value takes it away.
 func (s *ServerInstance) Setenv(name, value string) {

@@ -4,7 +4,8 @@
 -- to return of each.
 -- Result: rows with first_id, by ID.
 -- Index: the primary key, webhook_deliveries_line.
-SELECT p.*, f.id AS first_id
+SELECT p.id, p.webhook_id, p.event_id, p.meeting_id, p.event, p.state, p.due_at, p.expires_at, p.attempts,
+    p.status, p.last_error, p.delivered_at, p.version, p.created_at, p.updated_at, f.id AS first_id
 FROM (SELECT value->>'id' AS id, value->>'version' AS version, value->>'updated_at' AS updated_at FROM json_each($2)) AS x
 JOIN webhook_deliveries f ON f.id = x.id AND f.version = x.version AND f.updated_at = x.updated_at AND f.state = 'pending' AND f.meeting_id <> 0
 JOIN webhook_deliveries p ON p.id IN (SELECT n.id FROM webhook_deliveries n
