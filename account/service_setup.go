@@ -38,7 +38,7 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (*Boots
 
 func (s *Service) newSetupToken(ctx context.Context) (string, error) {
 	now := s.instant()
-	if err := s.store.DeleteExpiredTokens(ctx, now); err != nil {
+	if _, err := s.store.DeleteExpiredTokens(ctx, now, expiredAtOnce); err != nil {
 		return "", err
 	}
 	secret := newSecret()

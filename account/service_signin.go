@@ -129,11 +129,14 @@ const networkTTL = 90 * 24 * time.Hour
 
 func networkKey(ip string) string { return limitKey("network", Networks(ip)[0]) }
 
+// expiredAtOnce is how many expired tokens a sign-in deletes at most.
+const expiredAtOnce = 100
+
 // startSession starts a session with some scopes, or with all rights of the user.
 func (s *Service) startSession(ctx context.Context, u *User, from Client, scopes ...Scope) (*SignIn, error) {
 	now := s.instant()
 	// Sign-ins are why sessions accumulate, so they also delete expired ones.
-	if err := s.store.DeleteExpiredTokens(ctx, now); err != nil {
+	if _, err := s.store.DeleteExpiredTokens(ctx, now, expiredAtOnce); err != nil {
 		return nil, err
 	}
 	secret := newSecret()

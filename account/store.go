@@ -44,7 +44,8 @@ type Store interface {
 	DeleteToken(ctx context.Context, userID, id int64, kind TokenKind) error
 	// TouchToken records a use, unless one after unlessAfter is recorded.
 	TouchToken(ctx context.Context, id int64, at, unlessAfter time.Time) error
-	DeleteExpiredTokens(ctx context.Context, now time.Time) error
+	// DeleteExpiredTokens deletes up to limit tokens of each kind, and returns how many.
+	DeleteExpiredTokens(ctx context.Context, now time.Time, limit int) (int64, error)
 }
 
 // Revocation lists which credentials of a user end with a change.

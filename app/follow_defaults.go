@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punctual/app/config"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 )
 
@@ -40,13 +41,13 @@ func (a *Application) followDefaults(ctx context.Context) error {
 const followStep = 50
 
 // applyReminders applies them once, and makes the loader load what became due. It takes short steps
-// and pauses as long as each took, so that due work does not wait for it. If the process dies in
+// with pauses, so that due work does not wait for it. If the process dies in
 // between, the next start does the rest. It ends early if the configuration changes again.
 func (a *Application) applyReminders(ctx context.Context, c *config.Config) error {
 	changed := 0
+	steps := pause.Begin()
 	for after := meeting.ID(0); a.latest.Load() == c; {
-		begin := time.Now()
-		n, last, err := a.meetingStore.FollowReminders(ctx, c.Booking.DefaultReminders(), begin, after, followStep)
+		n, last, err := a.meetingStore.FollowReminders(ctx, c.Booking.DefaultReminders(), time.Now(), after, followStep)
 		if err != nil {
 			return err
 		}
@@ -54,10 +55,8 @@ func (a *Application) applyReminders(ctx context.Context, c *config.Config) erro
 			break
 		}
 		if changed += n; n > 0 {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Since(begin)):
+			if err := steps.Next(ctx); err != nil {
+				return err
 			}
 		}
 		after = last

@@ -7,6 +7,7 @@ import (
 
 	"punctual/account"
 	"punctual/account/fault"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/importing/moving"
 )
@@ -22,7 +23,11 @@ type movingPeople struct{ accounts *account.Service }
 // Ensure implements [moving.People].
 func (m movingPeople) Ensure(ctx context.Context, people []moving.Person, dryRun bool) (users map[string]meeting.Person, created int, faults map[string]error, err error) {
 	users, faults = map[string]meeting.Person{}, map[string]error{}
+	steps := pause.Begin()
 	for _, p := range people {
+		if err := steps.Next(ctx); err != nil {
+			return nil, 0, nil, err
+		}
 		u, err := m.accounts.UserByEmail(ctx, p.Email)
 		if errors.Is(err, account.ErrNotFound) {
 			if u, err = m.create(ctx, p, dryRun); err == nil {

@@ -8,14 +8,14 @@ import (
 
 	"punctual/app/audit"
 	"punctual/app/config"
+	"punctual/delayjob/pause"
 	"punctual/notify/outbox"
 )
 
 const (
 	retentionEvery  = time.Hour
 	pastChangesTrim = time.Minute
-	trimAtOnce      = 500                    // rows in one transaction
-	trimPause       = 200 * time.Millisecond // between two, so that others come first
+	trimAtOnce      = 500 // rows in one transaction
 )
 
 // A retention says how long one kind of data is kept. config.yaml and docs/admin.md list them.
@@ -51,9 +51,7 @@ func (a *Application) retentions() []retention {
 		{"audit", func(c *config.Config) time.Duration { return c.Audit.Keep }, func(ctx context.Context, before time.Time, limit int) (int64, error) {
 			return audit.Trim(ctx, a.db.Gorm, before, limit)
 		}, oldest("audit", "at")},
-		{"sessions", func(*config.Config) time.Duration { return 0 }, func(ctx context.Context, before time.Time, _ int) (int64, error) {
-			return 0, a.people.DeleteExpiredTokens(ctx, before)
-		}, nil}, // each says when it expires
+		{"sessions", func(*config.Config) time.Duration { return 0 }, a.people.DeleteExpiredTokens, nil}, // each says when it expires
 	}
 }
 
@@ -71,21 +69,15 @@ func (a *Application) retain(ctx context.Context) error {
 
 func (a *Application) trim(ctx context.Context, r retention) error {
 	before := time.Now().Add(-r.keep(a.latest.Load()))
-	for {
+	err := pause.Parts(ctx, func() (bool, error) {
 		n, err := r.delete(ctx, before, trimAtOnce)
 		a.metrics.deleted.WithLabelValues(r.what).Add(float64(n))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return a.noteOldest(ctx, r)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(trimPause):
-		}
+		return n > 0, err
+	})
+	if err != nil {
+		return err
 	}
+	return a.noteOldest(ctx, r)
 }
 
 // noteOldest updates the metric of the oldest row, 0 if there is none.
@@ -108,7 +100,11 @@ func (a *Application) noteOldest(ctx context.Context, r retention) error {
 // trimPastChanges deletes what changes replaced, once they can no longer be undone.
 func (a *Application) trimPastChanges(ctx context.Context) error {
 	return every(ctx, pastChangesTrim, func() {
-		if err := a.meetingStore.TrimPastChanges(ctx, time.Now().Add(-pastChangesTrim)); err != nil && ctx.Err() == nil {
+		err := pause.Parts(ctx, func() (bool, error) {
+			n, err := a.meetingStore.TrimPastChanges(ctx, time.Now().Add(-pastChangesTrim), trimAtOnce)
+			return n == trimAtOnce, err
+		})
+		if err != nil && ctx.Err() == nil {
 			a.log.Warn("deleting past changes failed, retrying later", "error", err)
 		}
 	})

@@ -63,7 +63,7 @@ func groupIDs(text string) (ids []int64) {
 	return ids
 }
 
-const countMembers = "groups.*, (SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id) AS members"
+const countMembers = "groups.id, groups.name, groups.source, groups.external_id, groups.version, groups.created_at, groups.updated_at, (SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id) AS members"
 
 // folded is an expression for comparisons that ignore case. The index of names uses it.
 func folded(db *gorm.DB, expression string) string {

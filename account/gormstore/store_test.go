@@ -333,10 +333,10 @@ func TestStore_Token(t *testing.T) {
 		if err := s.DeleteToken(ctx, ada.ID, none.ID, account.API); err != nil {
 			t.Error(err)
 		}
-		if err := s.DeleteExpiredTokens(ctx, full.ExpiresAt.Add(-time.Microsecond)); err != nil || !exists(ctx, s, "a") {
+		if _, err := s.DeleteExpiredTokens(ctx, full.ExpiresAt.Add(-time.Microsecond), 10); err != nil || !exists(ctx, s, "a") {
 			t.Errorf("deleted before its time: %v", err)
 		}
-		if err := s.DeleteExpiredTokens(ctx, full.ExpiresAt); err != nil || exists(ctx, s, "a") || !exists(ctx, s, "b") {
+		if n, err := s.DeleteExpiredTokens(ctx, full.ExpiresAt, 10); n != 1 || err != nil || exists(ctx, s, "a") || !exists(ctx, s, "b") {
 			t.Errorf("not the expired one was deleted: %v", err)
 		}
 	})

@@ -213,12 +213,20 @@ func (s *Store) TouchToken(ctx context.Context, id int64, at, unlessAfter time.T
 }
 
 // DeleteExpiredTokens implements [account.Store].
-func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time) error {
-	err := s.db.WithContext(ctx).Where("expires_at <= ?", instant(now)).Delete(&tokenRow{}).Error
-	if err == nil {
-		err = s.db.WithContext(ctx).Where("expires_at <= ?", instant(now)).Delete(&logoutTokenRow{}).Error
+func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time, limit int) (deleted int64, err error) {
+	db := s.db.WithContext(ctx)
+	for _, of := range []struct {
+		key string
+		row any
+	}{{"id", &tokenRow{}}, {"hash", &logoutTokenRow{}}} {
+		expired := db.Model(of.row).Select(of.key).Where("expires_at <= ?", instant(now)).Limit(limit)
+		done := db.Where(of.key+" IN (?) AND expires_at <= ?", expired, instant(now)).Delete(of.row) // again: one of them may have been renewed meanwhile
+		if done.Error != nil {
+			return deleted, wrap("delete expired tokens", done.Error)
+		}
+		deleted += done.RowsAffected
 	}
-	return wrap("delete expired tokens", err)
+	return deleted, nil
 }
 
 func revoke(tx *gorm.DB, userID int64, r account.Revocation) error {

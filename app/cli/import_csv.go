@@ -15,6 +15,7 @@ import (
 	"punctual/account/fault"
 	"punctual/account/table"
 	"punctual/app"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/importing/moving"
 	"punctual/meeting/places"
@@ -151,6 +152,7 @@ func (c *cli) importPeople(ctx context.Context, accounts *account.Service, text 
 		create = accounts.Invite
 	}
 	count, exist, failed := 0, 0, 0
+	steps := pause.Begin()
 	for _, row := range rows {
 		n := account.NewUser{
 			Email: row.Cells["email"], Name: row.Cells["name"], Role: account.Role(row.Cells["role"]),
@@ -165,6 +167,9 @@ func (c *cli) importPeople(ctx context.Context, accounts *account.Service, text 
 			exist++
 			continue
 		case errors.Is(err, account.ErrNotFound) && !dryRun:
+			if err := steps.Next(ctx); err != nil {
+				return err
+			}
 			_, err = create(ctx, n)
 		case errors.Is(err, account.ErrNotFound):
 			err = accounts.CheckNewUser(n, invite)

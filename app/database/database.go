@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
 	"punctual/migrations"
@@ -96,7 +97,25 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 		Logger:      logger.Discard, // errors are returned
 		NowFunc:     func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) },
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	db.Gorm.ClauseBuilders["RETURNING"] = returning
+	return nil
+}
+
+// returning names the columns of the model in an empty [clause.Returning], for the same reason as QueryFields.
+func returning(c clause.Clause, b clause.Builder) {
+	r, _ := c.Expression.(clause.Returning)
+	if stmt, ok := b.(*gorm.Statement); ok && stmt.Schema != nil && len(r.Columns) == 0 {
+		for _, f := range stmt.Schema.Fields {
+			if f.DBName != "" && (f.Creatable || f.Updatable) {
+				r.Columns = append(r.Columns, clause.Column{Name: f.DBName})
+			}
+		}
+		c.Expression = r
+	}
+	c.Build(b)
 }
 
 // firstPing waits while another process switches a new SQLite file to its write-ahead log. SQLite
@@ -104,7 +123,10 @@ func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error)
 func (db *DB) firstPing(ctx context.Context) error {
 	patience := time.Now().Add(busyTimeout)
 	for {
-		err := db.Ping(ctx)
+		err := db.SQL.PingContext(ctx)
+		if err == nil {
+			err = db.Ping(ctx)
+		}
 		if !busy(err) || time.Now().After(patience) {
 			return err
 		}
@@ -116,15 +138,12 @@ func (db *DB) firstPing(ctx context.Context) error {
 	}
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers. On SQLite it does not wait for writers.
 func (db *DB) Ping(ctx context.Context) error {
-	if err := db.SQL.PingContext(ctx); err != nil {
-		return err
-	}
 	if db.readers != nil {
 		return db.readers.PingContext(ctx)
 	}
-	return nil
+	return db.SQL.PingContext(ctx)
 }
 
 // Migrate migrates the schema to the newest version; see [migrations.Up].

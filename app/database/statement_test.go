@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"punctual/app/database"
 	"punctual/tests/testenv"
@@ -150,5 +152,36 @@ func TestOpen_plansOnce(t *testing.T) {
 	got := []string{mode(url, heavy), mode(url+"&plan_cache_mode=force_custom_plan", heavy), mode(url, t.Context())}
 	if want := []string{"force_generic_plan", "force_custom_plan", "auto"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// With RETURNING *, statements of this version would fail while a newer one adds a column.
+func TestReturning_namesColumns(t *testing.T) {
+	t.Parallel()
+	type note struct {
+		ID   int64
+		Text string
+		More int `gorm:"->"` // is computed
+	}
+	onBoth(t, func(t *testing.T, db *database.DB) {
+		tx := db.Gorm.Session(&gorm.Session{DryRun: true}).Clauses(clause.Returning{}).Where("id = 1").Delete(&[]note{})
+		text := strings.NewReplacer("`", "", `"`, "").Replace(tx.Statement.SQL.String())
+		if want := "DELETE FROM notes WHERE id = 1 RETURNING id,text"; tx.Error != nil || text != want {
+			t.Errorf("%s (%v), want %s", text, tx.Error, want)
+		}
+	})
+}
+
+// A probe for readiness does not wait for a writer.
+func TestPing_doesNotWaitForWriters(t *testing.T) {
+	t.Parallel()
+	db := open(t, testenv.SQLite(t))
+	err := db.Gorm.WithContext(t.Context()).Transaction(func(*gorm.DB) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		return db.Ping(ctx) // the only writing connection is taken
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -26,6 +27,7 @@ import (
 	"punctual/app/database"
 	"punctual/app/database/receipt"
 	"punctual/app/problem"
+	"punctual/migrations"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -414,6 +416,43 @@ func TestMiddleware_trim(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A key that a retry claims while it is trimmed stays. Postgres finds the row again as it is then.
+func TestTrim_keyClaimedMeanwhile(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, migrations.Postgres)
+	s := store{db.Gorm}
+	insertUsers(t, db)
+	req := request{UserID: 1, Key: "k", Method: "POST", Path: "/", BodyHash: "b", Owner: "first"}
+	now := time.Now()
+	if _, _, err := s.claim(t.Context(), req, now.Add(-ttl-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	trimmed := make(chan error, 1)
+	err := db.Gorm.Transaction(func(tx *gorm.DB) error {
+		req.Owner = "second"
+		if first, _, err := (store{tx}).claim(t.Context(), req, now); err != nil || !first {
+			return fmt.Errorf("not claimed: %w", err)
+		}
+		go func() { trimmed <- s.trim(t.Context(), now) }()
+		waiting := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+		for n, end := 0, time.Now().Add(time.Minute); n == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if err := db.SQL.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-trimmed; err != nil {
+		t.Fatal(err)
+	}
+	if _, there, err := s.find(t.Context(), req, now); err != nil || !there {
+		t.Errorf("the key is gone: %v", err)
+	}
 }
 
 // A person who has used up what is kept for them gets 429 for a new key, and old answers still.

@@ -19,6 +19,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"punctual/delayjob/pause"
 )
 
 type store struct{ db *gorm.DB }
@@ -163,9 +165,17 @@ func (s store) usage(ctx context.Context, userID int64) (keys, bytes int64, err 
 	return keys, bytes, err
 }
 
+// trim deletes expired keys, a part at a time.
 func (s store) trim(ctx context.Context, now time.Time) error {
-	return s.db.WithContext(ctx).Delete(&row{}, "expires_at <= ?", micro(now)).Error
+	db := s.db.WithContext(ctx)
+	return pause.Parts(ctx, func() (bool, error) {
+		expired := db.Model(&row{}).Select("user_id", "key").Where("expires_at <= ?", micro(now)).Limit(trimAtOnce)
+		done := db.Where("(user_id, key) IN (?) AND expires_at <= ?", expired, micro(now)).Delete(&row{}) // again: a retry may have claimed a key meanwhile
+		return done.RowsAffected == trimAtOnce, done.Error
+	})
 }
+
+const trimAtOnce = 500
 
 // micro is what both databases keep of an instant.
 func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -19,6 +19,7 @@ import (
 	accountstore "punctual/account/gormstore"
 	"punctual/app/audit"
 	"punctual/delayjob"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 )
 
@@ -153,8 +154,8 @@ func (s *Store) eraseTables(ctx context.Context, e *Erasure, at time.Time) error
 	return s.finishErasure(ctx, e, at)
 }
 
-// rowsAtOnce is how many rows of a table one transaction looks at.
-const rowsAtOnce = 2000
+// rowsAtOnce is how many rows of a table are looked at in one part.
+const rowsAtOnce = 1000
 
 func (s *Store) eraseTable(ctx context.Context, t *table, e *Erasure) error {
 	for _, owner := range t.Owners {
@@ -170,20 +171,31 @@ func (s *Store) eraseTable(ctx context.Context, t *table, e *Erasure) error {
 	if len(t.Key) == 0 || len(t.Texts) == 0 {
 		return nil
 	}
+	db := s.db.WithContext(ctx)
+	steps := pause.Begin()
 	for after := []any(nil); ; {
-		var changed int64
-		var last []any
-		err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			if last, err = t.keyAfter(tx, after); err != nil {
-				return err
-			}
-			changed, err = t.eraseRows(tx, after, last, &e.terms)
-			return err
-		})
+		last, err := t.keyAfter(db, after)
 		if err != nil {
 			return err
 		}
-		e.Changed += changed
+		found, err := t.find(db, after, last, &e.terms) // before it locks: most parts have no such row
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			var changed int64
+			err := db.Transaction(func(tx *gorm.DB) (err error) {
+				changed, err = t.eraseRows(tx, after, last, &e.terms)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			e.Changed += changed
+			if err := steps.Next(ctx); err != nil {
+				return err
+			}
+		}
 		if last == nil {
 			return nil
 		}
@@ -191,7 +203,7 @@ func (s *Store) eraseTable(ctx context.Context, t *table, e *Erasure) error {
 	}
 }
 
-// keyAfter is the key of the last row that the next transaction looks at; nil: of all that are left.
+// keyAfter is the key of the last row that the next part looks at; nil: of all that are left.
 func (t *table) keyAfter(tx *gorm.DB, after []any) ([]any, error) {
 	where, args := t.span(after, nil)
 	keys, err := read(tx, "SELECT "+strings.Join(t.Key, ", ")+" FROM "+t.Name+where+" ORDER BY "+strings.Join(t.Key, ", ")+" LIMIT 1 OFFSET "+strconv.Itoa(rowsAtOnce-1), args)
@@ -279,7 +291,8 @@ func (t *table) mentioning(tx *gorm.DB, of *terms) (string, []any) {
 	return "(" + strings.Join(conditions, " OR ") + ")", args
 }
 
-func (t *table) eraseRows(tx *gorm.DB, after, last []any, of *terms) (changed int64, err error) {
+// find returns the rows of a span that may identify the person: whether one names them, its key and its texts.
+func (t *table) find(tx *gorm.DB, after, last []any, of *terms) ([][]any, error) {
 	where, args := t.span(after, last)
 	mentioning, more := t.mentioning(tx, of)
 	named := "0"
@@ -291,8 +304,12 @@ func (t *table) eraseRows(tx *gorm.DB, after, last []any, of *terms) (changed in
 	for i, c := range t.Texts {
 		texts[i] = "CAST(" + c + " AS text)"
 	}
-	rows, err := read(tx, "SELECT "+named+", "+strings.Join(append(slices.Clone(t.Key), texts...), ", ")+" FROM "+t.Name+where+" AND "+mentioning,
+	return read(tx, "SELECT "+named+", "+strings.Join(append(slices.Clone(t.Key), texts...), ", ")+" FROM "+t.Name+where+" AND "+mentioning,
 		slices.Concat(ids, args, more))
+}
+
+func (t *table) eraseRows(tx *gorm.DB, after, last []any, of *terms) (changed int64, err error) {
+	rows, err := t.find(tx, after, last, of)
 	if err != nil {
 		return 0, err
 	}

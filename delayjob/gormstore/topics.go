@@ -16,6 +16,7 @@ import (
 
 	"punctual/app/database/sqlfile"
 	"punctual/delayjob"
+	"punctual/delayjob/pause"
 	"punctual/delayjob/topics"
 )
 
@@ -448,17 +449,15 @@ func (s *Topics) tidy(ctx context.Context, do func(*gorm.DB) *gorm.DB, cond stri
 			Order(`topic COLLATE "C", id COLLATE "C"`). // as the statement lock does
 			Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
 	}
-	for {
+	return pause.Parts(ctx, func() (bool, error) {
 		n := int64(0)
 		err := unlessDeadlocked(func() error {
 			res := do(db.Model(&delayJob{}).Where("(topic, id) IN (?)", some))
 			n = res.RowsAffected
 			return res.Error
 		})
-		if err != nil || n < tidied/2 {
-			return err
-		}
-	}
+		return n >= tidied/2, err
+	})
 }
 
 // Dead implements [topics.Store].

@@ -50,7 +50,7 @@ func (s *Topics) Controls(ctx context.Context, names ...string) (map[string]topi
 	paused := db.Model(&topicSetting{}).Select("topic").Where("topic IN ? AND paused_at IS NOT NULL", names)
 	pushed := db.Model(&topicWebhook{}).Select("topic").Where("topic IN ?", names)
 	err := db.Table("(? UNION ?) AS n", paused, pushed).
-		Select("n.topic AS name, o.paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed, w.*").
+		Select("n.topic AS name, o.paused_at IS NOT NULL AS paused, w.topic IS NOT NULL AS pushed, w.topic, w.url, w.secret, w.concurrency, w.timeout_ms, w.version, w.created_at, w.updated_at").
 		Joins("LEFT JOIN topic_settings AS o ON o.topic = n.topic").Joins("LEFT JOIN topic_webhooks AS w ON w.topic = n.topic").
 		Find(&rows).Error
 	if err != nil {

@@ -46,16 +46,18 @@ func selectBrief(found string) string {
 }
 
 // readBrief runs a query that begins with selectBrief, for a viewer.
-func (s *Store) readBrief(tx *gorm.DB, viewer *meeting.Actor, q statement, args ...any) (ms []*meeting.Meeting, err error) {
-	err = s.query(tx, func(rows *sql.Rows) error {
-		m, err := scanBrief(rows)
-		ms = append(ms, m)
-		return err
-	}, q, args...)
-	if err == nil {
-		err = s.addLimits(tx, ms)
+func (s *Store) readBrief(tx *gorm.DB, viewer *meeting.Actor, q statement, args ...any) ([]*meeting.Meeting, error) {
+	ms, err := collect(s, tx, scanBrief, q, args...)
+	if err != nil {
+		return nil, err
 	}
-	return ms, cmp.Or(err, s.addAttendees(tx, viewer, ms))
+	if err := s.addLimits(tx, ms); err != nil {
+		return nil, err
+	}
+	if err := s.addAttendees(tx, viewer, ms); err != nil {
+		return nil, err
+	}
+	return ms, nil
 }
 
 // addAttendees reads the attendees of brief meetings whose rooms hide details from the viewer, because they may

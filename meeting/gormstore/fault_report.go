@@ -60,7 +60,7 @@ func (z *fullFaultReport) report() *meeting.FaultReport {
 }
 
 func faultReports(db *gorm.DB) *gorm.DB {
-	return db.Table("fault_reports AS f").Select("f.*, rooms.name AS room, COALESCE(users.name, '') AS by_name").
+	return db.Table("fault_reports AS f").Select("f.id, f.room_id, f.category, f.text, f.user_id, f.done_at, f.version, f.created_at, f.updated_at, rooms.name AS room, COALESCE(users.name, '') AS by_name").
 		Joins("JOIN rooms ON rooms.id = f.room_id AND rooms.deleted_at IS NULL").Joins("LEFT JOIN users ON users.id = f.user_id")
 }
 

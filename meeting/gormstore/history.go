@@ -35,11 +35,7 @@ func (s *Store) History(ctx context.Context, id meeting.ID, p meeting.Page) (ent
 	if after != nil {
 		from = after.ID
 	}
-	err = s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
-		e, err := scanEntry(rows)
-		entries = append(entries, e)
-		return err
-	}, selectHistory, id, from, limit(p)+1)
+	entries, err = collect(s, s.db.WithContext(ctx), scanEntry, selectHistory, id, from, limit(p)+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("history of meeting %d: %w", id, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -160,6 +161,8 @@ func (s *Store) followHolidays(tx *gorm.DB, places []meeting.HolidayPlace, calen
 		place := [2]int64{orZero(b.SiteID), orZero(b.RoomID)}
 		ofPlace[place] = append(ofPlace[place], b)
 	}
+	var added []*blackoutRow
+	var closed []int64
 	for _, p := range places {
 		names := map[key]string{}
 		var order []key
@@ -196,41 +199,42 @@ func (s *Store) followHolidays(tx *gorm.DB, places []meeting.HolidayPlace, calen
 		if err := s.open(tx, gone, at); err != nil {
 			return err
 		}
-		var added []*blackoutRow
+		var missing []*blackoutRow
 		for _, k := range order {
-			if name, missing := names[k]; missing {
+			if name, left := names[k]; left {
 				row := &blackoutRow{StartsAt: micro(k.slot.Start), EndsAt: micro(k.slot.End), Reason: name, CalendarID: &k.calendar, Version: 1, CreatedAt: micro(at), UpdatedAt: micro(at)}
 				if p.RoomID != 0 {
 					row.RoomID = &p.RoomID
 				} else {
 					row.SiteID = &p.SiteID
 				}
-				added = append(added, row)
+				missing = append(missing, row)
 			}
 		}
-		if len(added) == 0 {
+		if len(missing) == 0 {
 			continue
 		}
-		rooms, err := closeRooms(tx, added[0])
+		rooms, err := closeRooms(tx, missing[0])
 		if errors.Is(err, meeting.ErrNotFound) {
 			continue // deleted meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		if err := tx.CreateInBatches(added, 200).Error; err != nil {
-			return err
-		}
-		if err := s.closeRequests(tx, rooms, at); err != nil {
-			return err
-		}
+		added, closed = append(added, missing...), append(closed, rooms...)
 	}
-	return nil
+	if len(added) == 0 {
+		return nil
+	}
+	if err := tx.CreateInBatches(added, 500).Error; err != nil { // of all places: a thousand rooms have some ten thousand days
+		return err
+	}
+	return s.closeRequests(tx, closed, at)
 }
 
 // open deletes blackouts, on the terms of [Store.DeleteBlackout].
 func (s *Store) open(tx *gorm.DB, blackouts []*blackoutRow, at time.Time) error {
-	var opened []int64
+	var ids, opened []int64
 	seen := map[[2]int64]bool{}
 	for _, b := range blackouts {
 		place := [2]int64{orZero(b.SiteID), orZero(b.RoomID)}
@@ -246,7 +250,10 @@ func (s *Store) open(tx *gorm.DB, blackouts []*blackoutRow, at time.Time) error 
 			}
 			opened = append(opened, rooms...)
 		}
-		if err := tx.Delete(&blackoutRow{}, b.ID).Error; err != nil {
+		ids = append(ids, b.ID)
+	}
+	for some := range slices.Chunk(ids, 500) {
+		if err := tx.Delete(&blackoutRow{}, some).Error; err != nil {
 			return err
 		}
 	}

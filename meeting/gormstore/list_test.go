@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"punctual/meeting"
 	"punctual/meeting/clock"
+	"punctual/migrations"
+	"punctual/tests/testenv/testdb"
 )
 
 // all reads a list in pages.
@@ -327,4 +330,33 @@ func TestListMeetings_brief(t *testing.T) {
 		q.From, q.To, q.Now, q.Statuses = at("00:00"), at("23:00"), now, []meeting.Status{meeting.Pending, meeting.Confirmed}
 		f.want("within a day", f.all(q, 2), got)
 	})
+}
+
+// What cannot be read is an error, never half of a meeting: the request ended, a table is missing, a row is damaged.
+func TestMeetings_unreadable(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, testdb.Open(t, migrations.SQLite))
+	m := f.book(slot("09:00", "10:00"), f.turing)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	refused := func(why string, ctx context.Context) {
+		t.Helper()
+		for _, brief := range []bool{false, true} {
+			if ms, _, err := f.store.ListMeetings(ctx, meeting.MeetingQuery{From: at("08:00"), To: at("18:00"), Brief: brief}, meeting.Page{}); err == nil || ms != nil {
+				t.Errorf("%s: a list, brief %t: %d meetings, %v", why, brief, len(ms), err)
+			}
+		}
+		if m, err := f.store.Meeting(ctx, m.ID); err == nil || m != nil {
+			t.Errorf("%s: a meeting: %v, %v", why, m, err)
+		}
+		if ms, err := f.store.Outlines(ctx, []meeting.ID{m.ID}); err == nil || ms != nil {
+			t.Errorf("%s: outlines: %d, %v", why, len(ms), err)
+		}
+	}
+	refused("canceled", canceled)
+	f.sql("ALTER TABLE room_limits RENAME TO limits_elsewhere")
+	refused("without limits", t.Context())
+	f.sql("ALTER TABLE limits_elsewhere RENAME TO room_limits")
+	f.sql("UPDATE meetings SET version = 'one'")
+	refused("a damaged row", t.Context())
 }

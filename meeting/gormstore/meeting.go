@@ -86,13 +86,14 @@ func (s *Store) ids(ids ...int64) any {
 // readMeetings runs a query that begins with selectMeetings. It scans by itself: gorm takes a sixth
 // longer for a page of so many columns.
 func (s *Store) readMeetings(tx *gorm.DB, q statement, args ...any) ([]*meeting.Meeting, error) {
-	var ms []*meeting.Meeting
-	err := s.query(tx, func(rows *sql.Rows) error {
-		m, err := scanMeeting(rows)
-		ms = append(ms, m)
-		return err
-	}, q, args...)
-	return ms, cmp.Or(err, s.addLimits(tx, ms))
+	ms, err := collect(s, tx, scanMeeting, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.addLimits(tx, ms); err != nil {
+		return nil, err
+	}
+	return ms, nil
 }
 
 func scanMeeting(rows *sql.Rows) (*meeting.Meeting, error) {

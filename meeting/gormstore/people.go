@@ -13,7 +13,7 @@ import (
 // Names are searched behind blanks, with hyphens taken as such: a word's prefix is then a part
 // of the text. Addresses count from their first letter alone, so that a domain finds nobody.
 const (
-	peopleFrom = `WITH invited AS (
+	peopleFrom = `SELECT id, email, name FROM (WITH invited AS (
 			SELECT a.email, a.name FROM meetings m JOIN attendees a ON a.meeting_id = m.id
 			WHERE m.organizer_id = $1 AND m.starts_at > $2 AND a.email <> '' ORDER BY m.starts_at DESC LIMIT 10000
 		), met AS (
@@ -26,7 +26,7 @@ const (
 			SELECT 0, met.email, met.name, met.times FROM met
 			WHERE NOT EXISTS (SELECT 1 FROM users u WHERE lower(u.email) = met.address)
 		)
-		SELECT id, email, name FROM people WHERE true`
+		SELECT id, email, name, times FROM people) AS p WHERE true`
 	peopleWord  = ` AND (' ' || replace({fold}(name), '-', ' ') LIKE {fold}($%[1]d) ESCAPE '\' OR {fold}(email) LIKE {fold}($%[2]d) ESCAPE '\')`
 	peopleOrder = ` ORDER BY times DESC, {fold}(name), email LIMIT $3`
 )

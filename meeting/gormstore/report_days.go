@@ -329,6 +329,7 @@ const unsettled = 10 * time.Minute
 var (
 	getOldestMarks = write(`SELECT k.id, COALESCE(k.site_id, r.site_id, 0), k.starts_at, k.ends_at
 		FROM report_marks k LEFT JOIN rooms r ON r.id = k.room_id ORDER BY k.id LIMIT ` + fmt.Sprint(marksAtOnce))
+	getAnyMark       = write(`SELECT EXISTS (SELECT 1 FROM report_marks)`)
 	deleteMarkedDays = write(`DELETE FROM report_days WHERE (starts_at, site_id, zone) IN (SELECT d.starts_at, d.site_id, d.zone
 		FROM {rows $1: site_id bigint, from_at timestamptz, to_at timestamptz} {sqlite: CROSS} JOIN report_days d
 		ON d.starts_at > x.from_at - {postgres: interval '2 days'}{sqlite: 172800000000} AND d.starts_at < x.to_at AND d.ends_at > x.from_at AND d.site_id = x.site_id AND NOT d.final)`)
@@ -342,6 +343,13 @@ var (
 // It sees the database as of one instant. A change that it does not see yet leaves a mark that it does
 // not remove. The lock makes sure that it sees all days that others have added up.
 func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time, all bool) (more bool, err error) {
+	if !all { // a look, before it locks: mostly there are no marks
+		some := false
+		err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error { return rows.Scan(&some) }, getAnyMark)
+		if err != nil || !some {
+			return false, wrapAddUp(err)
+		}
+	}
 	err = s.snapshot(ctx, false, func(tx *gorm.DB) error {
 		if _, err := s.exec(tx, lockReportDays); err != nil { // before the first look at a table: the snapshot is taken then
 			return err
@@ -354,9 +362,16 @@ func (s *Store) AddUpDays(ctx context.Context, zone string, at time.Time, all bo
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("add up days: %w", err)
+		return false, wrapAddUp(err)
 	}
 	return more, nil
+}
+
+func wrapAddUp(err error) error {
+	if err != nil {
+		return fmt.Errorf("add up days: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) removeMarked(tx *gorm.DB) (int, error) {
@@ -392,7 +407,7 @@ func (s *Store) removeMarked(tx *gorm.DB) (int, error) {
 
 // addMissing adds up days that are not stored, or that the clock has changed since. It leaves out today,
 // which changes all the time.
-func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (more bool, err error) {
+func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (bool, error) {
 	span, err := s.addedUpSpan(tx, at)
 	if err != nil || span.Empty() {
 		return false, err
@@ -422,13 +437,16 @@ func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (more bool
 		}
 	}
 	var rows []*reportDayRow
-	n := 0
-	for _, date := range slices.Sorted(maps.Keys(missing)) {
-		if n >= rowsAtOnce || len(rows) >= datesAtOnce*len(missing[date]) {
-			more = true
-			break
+	n, done := 0, 0
+	left := slices.Sorted(maps.Keys(missing))
+	for len(left) > 0 && done < datesAtOnce && n < rowsAtOnce {
+		next := min(max(1, done), datesAtOnce-done, len(left)) // as many as so far: how much they have is known after
+		var of []*placeDay
+		for _, date := range left[:next] {
+			of = append(of, missing[date]...)
 		}
-		err := s.addUp(tx, missing[date], interval{0, forever}, inForce, at, func(d *placeDay, use *dayUse) {
+		left, done = left[next:], done+next
+		err := s.addUp(tx, of, interval{0, forever}, inForce, at, func(d *placeDay, use *dayUse) {
 			rows = append(rows, use.row(d, at))
 			n += len(use.rooms)
 		})
@@ -439,7 +457,7 @@ func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (more bool
 	if len(rows) == 0 {
 		return false, nil
 	}
-	return more, tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, 100).Error
+	return len(left) > 0, tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, 100).Error
 }
 
 // addedUpSpan is the time of all meetings, as far as their days are added up.

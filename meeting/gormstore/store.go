@@ -185,6 +185,20 @@ func (s *Store) query(tx *gorm.DB, scan func(*sql.Rows) error, q statement, args
 	return scanRows(tx.Raw("?", gorm.Expr(q[s.dialect], args...)), scan)
 }
 
+// collect returns what scan reads from each row, in order. If it fails, it returns nothing: a caller that
+// continued with half of the rows would meet a nil.
+func collect[T any](s *Store, tx *gorm.DB, scan func(*sql.Rows) (T, error), q statement, args ...any) (found []T, err error) {
+	err = s.query(tx, func(rows *sql.Rows) error {
+		v, err := scan(rows)
+		found = append(found, v)
+		return err
+	}, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
 // scanRows calls scan for each row of a query.
 func scanRows(q *gorm.DB, scan func(*sql.Rows) error) (err error) {
 	rows, err := q.Rows()

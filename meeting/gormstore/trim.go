@@ -152,8 +152,9 @@ func deleteSeries(tx *gorm.DB, ids []int64) (previous []int64, err error) {
 // TrimWaits deletes up to limit places on waiting lists that ended before an instant.
 func (s *Store) TrimWaits(ctx context.Context, before time.Time, limit int) (int64, error) {
 	db := s.db.WithContext(ctx)
-	old := db.Model(&waitRow{}).Select("id").Where("state NOT IN ('waiting', 'offered') AND updated_at < ?", micro(before)).Order("updated_at, id").Limit(limit)
-	done := db.Where("id IN (?)", old).Delete(&waitRow{})
+	const isOld = "state NOT IN ('waiting', 'offered') AND updated_at < ?"
+	old := db.Model(&waitRow{}).Select("id").Where(isOld, micro(before)).Order("updated_at, id").Limit(limit)
+	done := db.Where("id IN (?)", old).Where(isOld, micro(before)).Delete(&waitRow{}) // again: it may have changed meanwhile
 	if done.Error != nil {
 		return 0, fmt.Errorf("delete old places on waiting lists: %w", done.Error)
 	}
@@ -163,8 +164,9 @@ func (s *Store) TrimWaits(ctx context.Context, before time.Time, limit int) (int
 // TrimEvents deletes up to limit events of calendar programs that book nothing and ended before an instant.
 func (s *Store) TrimEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	db := s.db.WithContext(ctx)
-	old := db.Model(&davObjectRow{}).Select("id").Where("meeting_id IS NULL AND series_id IS NULL AND ends_at < ?", micro(before)).Order("ends_at, id").Limit(limit)
-	done := db.Where("id IN (?)", old).Delete(&davObjectRow{})
+	const isOld = "meeting_id IS NULL AND series_id IS NULL AND ends_at < ?"
+	old := db.Model(&davObjectRow{}).Select("id").Where(isOld, micro(before)).Order("ends_at, id").Limit(limit)
+	done := db.Where("id IN (?)", old).Where(isOld, micro(before)).Delete(&davObjectRow{}) // again: it may have changed meanwhile
 	if done.Error != nil {
 		return 0, fmt.Errorf("delete old events of calendar programs: %w", done.Error)
 	}

@@ -177,11 +177,13 @@ func (s *Store) saveUndo(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notice
 	return s.outbox.Revive(tx, all, threads, c.Undoes.At)
 }
 
-// TrimPastChanges deletes what can no longer be undone at an instant.
-func (s *Store) TrimPastChanges(ctx context.Context, at time.Time) error {
-	err := s.db.WithContext(ctx).Where("undo_until < ?", micro(at)).Delete(&pastChangeRow{}).Error
-	if err != nil {
-		return fmt.Errorf("trim past changes: %w", err)
+// TrimPastChanges deletes up to limit of what can no longer be undone at an instant, and returns how many.
+func (s *Store) TrimPastChanges(ctx context.Context, at time.Time, limit int) (int64, error) {
+	db := s.db.WithContext(ctx)
+	old := db.Model(&pastChangeRow{}).Select("id").Where("undo_until < ?", micro(at)).Limit(limit)
+	done := db.Where("id IN (?) AND undo_until < ?", old, micro(at)).Delete(&pastChangeRow{})
+	if done.Error != nil {
+		return 0, fmt.Errorf("trim past changes: %w", done.Error)
 	}
-	return nil
+	return done.RowsAffected, nil
 }

@@ -327,13 +327,7 @@ func (s *Store) readWait(tx *gorm.DB, id int64) (*meeting.Wait, error) {
 
 // readWaits runs a query that begins with selectWaits.
 func (s *Store) readWaits(tx *gorm.DB, q statement, args ...any) ([]*meeting.Wait, error) {
-	var ws []*meeting.Wait
-	err := s.query(tx, func(rows *sql.Rows) error {
-		w, err := scanWait(rows)
-		ws = append(ws, w)
-		return err
-	}, q, args...)
-	return ws, err
+	return collect(s, tx, scanWait, q, args...)
 }
 
 func scanWait(rows *sql.Rows) (*meeting.Wait, error) {

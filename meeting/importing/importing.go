@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"punctual/account/fault"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
@@ -155,7 +156,7 @@ func (s *Service) Import(ctx context.Context, by meeting.Actor, sources []Source
 		return nil, meeting.ErrForbidden
 	}
 	by.Quiet = true
-	r := &run{Service: s, by: by, options: o, at: s.now(), planned: map[int64][]clock.Slot{}, latest: map[int64]*meeting.Room{}}
+	r := &run{Service: s, by: by, options: o, at: s.now(), planned: map[int64][]clock.Slot{}, latest: map[int64]*meeting.Room{}, steps: pause.Begin()}
 	if err := r.prepare(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -187,6 +188,7 @@ type run struct {
 	mu      sync.Mutex
 	latest  map[int64]*meeting.Room // as last looked up
 	done    int
+	steps   *pause.Steps
 	planned map[int64][]clock.Slot // of a dry run, by room
 }
 
@@ -283,14 +285,25 @@ func (r *run) each(ctx context.Context, tasks []*task) error {
 		if err := r.one(ctx, t); err != nil {
 			return err
 		}
-		r.mu.Lock()
-		r.done++
-		if r.options.Progress != nil {
-			r.options.Progress(r.done, len(r.tasks))
+		if err := r.step(ctx); err != nil {
+			return err
 		}
-		r.mu.Unlock()
 	}
 	return nil
+}
+
+// step counts an event. In a pause it keeps the other workers waiting, too.
+func (r *run) step(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done++
+	if r.options.Progress != nil {
+		r.options.Progress(r.done, len(r.tasks))
+	}
+	if r.options.DryRun || r.done == len(r.tasks) {
+		return nil
+	}
+	return r.steps.Next(ctx)
 }
 
 // newer reports whether a version of an event follows another.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"punctual/account/fault"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/booking"
 	"punctual/meeting/clock"
@@ -149,6 +150,7 @@ func (s *Service) UpdateRoom(ctx context.Context, by meeting.Actor, id int64, if
 // concurrently.
 func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 	follows := func(r *meeting.Room) bool { return r.Inherits && r.CheckIn != s.booking.Settings().CheckIn }
+	steps := pause.Begin()
 	for p := (meeting.Page{Limit: 500}); ; {
 		rooms, next, err := s.store.ListRooms(ctx, meeting.RoomQuery{IncludeInactive: true}, p)
 		if err != nil {
@@ -166,6 +168,9 @@ func (s *Service) FollowCheckIn(ctx context.Context) (changed int, err error) {
 			case err == nil:
 				changed++
 			case !errors.Is(err, booking.ErrUnchanged) && !errors.Is(err, meeting.ErrNotFound):
+				return changed, err
+			}
+			if err := steps.Next(ctx); err != nil {
 				return changed, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punctual/account/fault"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/clock"
 )
@@ -81,17 +82,18 @@ func (s *Service) Utilization(ctx context.Context, by meeting.Actor, q Query) (g
 func (s *Service) AddUpDays(ctx context.Context) error {
 	began := s.now()
 	all := began.Sub(s.addedUp) >= addUpAll
-	for more := true; more; all = true { // what was removed is missing
-		var err error
-		if more, err = s.store.AddUpDays(ctx, s.timezone(), s.now().UTC().Truncate(time.Microsecond), all); err != nil {
+	return pause.Parts(ctx, func() (bool, error) {
+		more, err := s.store.AddUpDays(ctx, s.timezone(), s.now().UTC().Truncate(time.Microsecond), all)
+		if err != nil {
 			s.addedUp = time.Time{}
-			return fmt.Errorf("add up days for reports: %w", err)
+			return false, fmt.Errorf("add up days for reports: %w", err)
 		}
 		if all {
 			s.addedUp = began
 		}
-	}
-	return nil
+		all = true // what was removed is missing
+		return more, nil
+	})
 }
 
 // Punctuality returns how late the meetings of a span were started and ended by their jobs; see

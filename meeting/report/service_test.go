@@ -3,7 +3,10 @@ package report
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"punctual/delayjob/pause"
 )
 
 // adder implements AddUpDays alone, and records its calls.
@@ -19,8 +22,12 @@ func (a *adder) AddUpDays(_ context.Context, _ string, _ time.Time, all bool) (b
 	return a.more >= 0, nil
 }
 
-// Days that were removed are missing. Others are looked for once a minute.
+// Days that were removed are missing. Others are looked for once a minute. Between parts, it pauses.
 func TestService_AddUpDays(t *testing.T) {
+	synctest.Test(t, addsUpDays)
+}
+
+func addsUpDays(t *testing.T) {
 	store, now := &adder{}, time.Date(2027, 2, 10, 9, 0, 0, 0, time.UTC)
 	s := NewService(store, nil, func() string { return "UTC" }, func() time.Time { return now })
 	for _, row := range []struct {
@@ -34,10 +41,12 @@ func TestService_AddUpDays(t *testing.T) {
 		{55 * time.Second, 0, []bool{false}},
 		{5 * time.Second, 0, []bool{true}},
 	} {
+		began := time.Now()
 		now, store.more, store.asked = now.Add(row.after), row.more, nil
 		if err := s.AddUpDays(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		same(t, now.Format(time.TimeOnly), store.asked, row.want)
+		same(t, "pauses", time.Since(began), time.Duration(row.more)*pause.Shortest)
 	}
 }

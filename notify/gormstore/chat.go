@@ -53,7 +53,7 @@ func target(q *gorm.DB) (chat.Target, error) {
 		Email  string
 		Locale string
 	}
-	err := q.Table("chat_targets").Select("chat_targets.*, users.email, users.locale").Joins("JOIN users ON users.id = chat_targets.user_id").Take(&r).Error
+	err := q.Table("chat_targets").Select("chat_targets.id, user_id, service, secret_url, secret_key, chat_targets.created_at, chat_targets.updated_at, users.email, users.locale").Joins("JOIN users ON users.id = chat_targets.user_id").Take(&r).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return chat.Target{}, notify.ErrNotFound
 	}

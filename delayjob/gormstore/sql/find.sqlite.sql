@@ -1,8 +1,7 @@
 -- Returns jobs by their keys.
 -- Parameters: $1 keys, a JSON array of arrays: topic, id.
 -- Index: the primary key.
-SELECT j.topic, j.id, j.version, j.revision, j.due_at, j.body, j.ttr_ms, j.ttl_ms, j.max_attempts,
-    j.expires_at, j.state, j.attempts, j.last_error, j.lease_token, j.lease_until, j.created_at,
-    j.updated_at
+SELECT j.topic, j.id, j.version, j.revision, j.due_at, j.body, j.ttr_ms, j.ttl_ms, j.max_attempts, j.expires_at,
+    j.state, j.attempts, j.last_error, j.lease_token, j.lease_until, j.created_at, j.updated_at
 FROM (SELECT DISTINCT value->>0 AS topic, value->>1 AS id FROM json_each($1) WHERE true) AS x
     JOIN delay_jobs AS j ON j.topic = x.topic AND j.id = x.id

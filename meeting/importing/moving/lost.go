@@ -39,7 +39,9 @@ func (r *run) lose(ctx context.Context, conflicts []*Conflict) error {
 			return err
 		}
 		r.report.Problems = append(r.report.Problems, p)
-		r.progress(1)
+		if err := r.progress(ctx, 1); err != nil {
+			return err
+		}
 	}
 	return nil
 }

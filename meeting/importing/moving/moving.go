@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/approval"
 	"punctual/meeting/booking"
@@ -101,7 +102,7 @@ func (s *Service) Move(ctx context.Context, by meeting.Actor, data *Data, o Opti
 	}
 	var report *Report
 	err := s.store.Atomically(ctx, func(ctx context.Context) (err error) {
-		report, err = s.move(ctx, by, data, o)
+		report, err = s.move(pause.Never(ctx), by, data, o)
 		return err
 	})
 	return report, err
@@ -111,7 +112,10 @@ func (s *Service) move(ctx context.Context, by meeting.Actor, data *Data, o Opti
 	r := &run{
 		Service: s, by: by, options: o, data: data, at: s.now().UTC().Truncate(time.Microsecond),
 		rooms: map[string]*meeting.Room{}, roomNames: map[string]string{}, missing: map[string]string{}, people: map[string]meeting.Person{}, types: map[string]int64{},
-		fields: map[string]*meeting.CustomField{}, personNames: map[string]string{},
+		fields: map[string]*meeting.CustomField{}, personNames: map[string]string{}, steps: pause.Begin(),
+	}
+	if o.DryRun {
+		ctx = pause.Never(ctx)
 	}
 	r.report = &Report{Program: data.Program, At: r.at, DryRun: o.DryRun, Counts: map[string]Counts{}, Notes: slices.Clone(data.Notes), Problems: []Problem{}}
 	for _, step := range []func(context.Context) error{r.ensurePeople, r.ensurePlaces, r.ensureTypes, r.ensureFields, r.book} {
@@ -143,6 +147,7 @@ type run struct {
 	fields      map[string]*meeting.CustomField // by name
 
 	done, total int
+	steps       *pause.Steps
 }
 
 func (r *run) note(about, format string, args ...any) {

@@ -138,6 +138,9 @@ func (r *run) ensurePlaces(ctx context.Context) error {
 		if err := r.ensureRoom(ctx, room, byKey[room.Site], known); err != nil {
 			return err
 		}
+		if err := r.steps.Next(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

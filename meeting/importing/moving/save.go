@@ -41,7 +41,7 @@ func (r *run) save(ctx context.Context, group []*item) error {
 				return err
 			}
 		}
-		if err := ctx.Err(); err != nil {
+		if err := r.steps.Next(ctx); err != nil {
 			return err
 		}
 	}
@@ -49,16 +49,23 @@ func (r *run) save(ctx context.Context, group []*item) error {
 		return err
 	}
 	for _, it := range group {
-		r.progress(it.size())
+		if err := r.progress(ctx, it.size()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (r *run) progress(n int) {
+// progress counts n bookings, and pauses if there are more.
+func (r *run) progress(ctx context.Context, n int) error {
 	r.done += n
 	if r.options.Progress != nil {
 		r.options.Progress(min(r.done, r.total), r.total)
 	}
+	if r.done >= r.total {
+		return ctx.Err()
+	}
+	return r.steps.Next(ctx)
 }
 
 func (r *run) known(ctx context.Context, uids []string) (map[string]*importing.Known, error) {

@@ -3,10 +3,10 @@
 -- Result: the row, busy (microseconds until its lease ends), in_thread (other rows of its thread matter),
 -- overtakes (older calendars of its thread are due later), uninvited (a change that replaces an invitation which was not sent, in its thread or by SMS to the same user).
 -- Index: the primary keys, notifications_thread.
-SELECT n.id, n.dedupe_key, n.kind, n.channel, n.meeting_id, n.user_id, n.name, n.address, n.locale,
-    n.timezone, n.facts, n.due_at, n.expires_at, n.state, n.version, n.attempts, n.message_id, n.last_error,
-    n.failures, n.thread, n.scope, n.organizer, n.sending_at, n.sent_at, n.created_at, n.updated_at,
-    n.sending_until, n.reception, n.reception_at, n.reception_reason,
+SELECT n.id, n.dedupe_key, n.kind, n.channel, n.meeting_id, n.user_id, n.name, n.address, n.locale, n.timezone,
+    n.facts, n.due_at, n.expires_at, n.state, n.version, n.attempts, n.message_id, n.last_error, n.failures,
+    n.thread, n.scope, n.organizer, n.sending_at, n.sent_at, n.created_at, n.updated_at, n.sending_until,
+    n.reception, n.reception_at, n.reception_reason,
     COALESCE(CAST(EXTRACT(EPOCH FROM n.sending_until - clock_timestamp()) * 1000000 AS bigint), 0) AS busy,
     n.thread <> '' AND EXISTS (SELECT 1 FROM notifications q
         WHERE q.thread = n.thread AND q.thread <> '' AND q.id <> n.id

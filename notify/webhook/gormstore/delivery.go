@@ -256,7 +256,8 @@ func read(q *gorm.DB, what string) ([]*webhook.Delivery, error) {
 // Trim deletes up to limit final deliveries last updated before the given time, and returns how many.
 func (s *Store) Trim(ctx context.Context, before time.Time, limit int) (int64, error) {
 	db := s.db.WithContext(ctx)
-	old := db.Model(&deliveryRow{}).Select("id").Where("state <> 'pending' AND updated_at < ?", micro(before)).Order("updated_at").Limit(limit)
-	done := db.Where("id IN (?)", old).Delete(&deliveryRow{})
+	const isOld = "state <> 'pending' AND updated_at < ?"
+	old := db.Model(&deliveryRow{}).Select("id").Where(isOld, micro(before)).Order("updated_at").Limit(limit)
+	done := db.Where("id IN (?)", old).Where(isOld, micro(before)).Delete(&deliveryRow{}) // again: one may be sent again meanwhile
 	return done.RowsAffected, wrap("trim deliveries", done.Error)
 }
