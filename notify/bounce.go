@@ -100,7 +100,7 @@ func (s *Bounces) Refused(ctx context.Context, address, reason, messageID string
 	}
 }
 
-// Reported marks the recipient of a mail, of which a delivery report says that it failed. Anyone can
+// Reported marks the recipient of a mail if a delivery report says that it failed. Anyone can
 // forge a report, but only the recipient of a mail, and administrators, know its Message-ID. Reported
 // ignores reports about other mails and other recipients. It returns the address that it marked, if any.
 func (s *Bounces) Reported(ctx context.Context, messageID string, recipients []string, reason string) (address string, err error) {
@@ -126,7 +126,7 @@ func (s *Bounces) Reported(ctx context.Context, messageID string, recipients []s
 	return "", nil
 }
 
-// Event marks an address of which the provider says that it bounced, or that its owner complained. It
+// Event marks an address if the provider says that it bounced, or that its owner complained. It
 // ignores addresses to which punctual sent nothing: other programs may use the same account.
 func (s *Bounces) Event(ctx context.Context, address, reason, messageID string) error {
 	known, err := s.store.Notified(ctx, address)

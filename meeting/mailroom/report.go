@@ -33,8 +33,8 @@ type Bouncer interface {
 	Gone(status string) bool
 }
 
-// noteReport marks the addresses of which a report says that they do not exist, and returns what it did. Whoever
-// sent the report: it counts if it names the Message-ID of a mail of ours, which only its recipient knows.
+// noteReport marks an address that does not exist according to a report, and returns what it did. Anyone may have
+// sent the report. It counts if it names the Message-ID of a mail of ours, which only its recipient knows.
 func (s *Service) noteReport(ctx context.Context, r *Report) (string, error) {
 	for _, f := range r.Failed {
 		if !s.Bouncer.Gone(f.Status) {
