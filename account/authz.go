@@ -313,6 +313,8 @@ var table = map[string]rule{
 	"get-notification":     {Admin, NotificationsRead},
 	"resend-notifications": {Admin, NotificationsWrite},
 	"resend-notification":  {Admin, NotificationsWrite},
+	"list-bounces":         {Admin, NotificationsRead},
+	"clear-bounce":         {Admin, NotificationsWrite},
 	"send-test-mail":       {Admin, NotificationsWrite},
 	"list-outbox":          {Admin, NotificationsRead}, // messages stored by outbox drivers
 	"get-outbox-message":   {Admin, NotificationsRead},

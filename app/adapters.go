@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,11 +156,12 @@ func notification(n meeting.Notice) notify.Notification {
 	}
 }
 
-// noticeScreen rejects notifications that are outdated, whose recipient's account is disabled, or that the
-// recipient does not want, now or at all. Recipients without an account get theirs.
+// noticeScreen rejects notifications that are outdated, whose recipient's account is disabled, whose address
+// bounces, or that the recipient does not want, now or at all. Recipients without an account get theirs.
 type noticeScreen struct {
 	meetings *meetingstore.Store
 	disabled func(ctx context.Context, ids []int64, emails []string) (byID map[int64]bool, byEmail map[string]bool, err error)
+	bounces  func(ctx context.Context, addresses []string) (map[string]notify.Bounce, error)
 	wishes   func(ctx context.Context, users []int64, addresses []string) (byUser map[int64]notify.Wishes, byAddress map[string]notify.Wishes, err error)
 	policy   func() notify.Policy
 	copies   func(ctx context.Context, ns []notify.Notification) error // records them
@@ -203,7 +205,36 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		}
 		sendable = append(sendable, n)
 	}
-	return objections, s.applyWishes(ctx, sendable, objections)
+	if err := s.applyWishes(ctx, sendable, objections); err != nil {
+		return nil, err
+	}
+	return objections, s.applyBounces(ctx, sendable, objections)
+}
+
+// applyBounces adds the objections to mails whose addresses all bounce, unless there are others. What recipients
+// want on other channels is recorded by then.
+func (s noticeScreen) applyBounces(ctx context.Context, ns []notify.Notification, objections map[int64]notify.Objection) error {
+	var mails []notify.Notification
+	var addresses []string
+	for _, n := range ns {
+		if n.Channel == notify.Email && objections[n.ID].State == "" {
+			mails, addresses = append(mails, n), append(addresses, n.Addresses()...)
+		}
+	}
+	if len(mails) == 0 {
+		return nil
+	}
+	bounces, err := s.bounces(ctx, addresses)
+	if err != nil {
+		return err
+	}
+	for _, n := range mails {
+		reaches := func(address string) bool { _, marked := bounces[strings.ToLower(address)]; return !marked }
+		if !slices.ContainsFunc(n.Addresses(), reaches) {
+			objections[n.ID] = bounces[strings.ToLower(n.To.Address)].Objection()
+		}
+	}
+	return nil
 }
 
 // applyWishes adds the objections that follow from what recipients chose, and records what they want on

@@ -59,7 +59,7 @@ func TestNotification(t *testing.T) {
 func TestNoticeScreen_disabled(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
 		down := errors.New("the database is down")
-		screen := noticeScreen{meetings: meetingstore.New(db.Gorm, nil), policy: func() notify.Policy { return notify.Policy{} }, now: time.Now, wishes: ledger.NewPreferences(db.Gorm, nil).Wishes, disabled: func(_ context.Context, ids []int64, emails []string) (map[int64]bool, map[string]bool, error) {
+		screen := noticeScreen{meetings: meetingstore.New(db.Gorm, nil), policy: func() notify.Policy { return notify.Policy{} }, now: time.Now, bounces: ledger.NewBounces(db.Gorm, nil).Marked, wishes: ledger.NewPreferences(db.Gorm, nil).Wishes, disabled: func(_ context.Context, ids []int64, emails []string) (map[int64]bool, map[string]bool, error) {
 			if !slices.Equal(ids, []int64{7, 8}) || !slices.Equal(emails, []string{"Eve@example.org", "ann@example.org"}) {
 				t.Errorf("asked for %v and %v", ids, emails)
 			}

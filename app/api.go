@@ -52,6 +52,7 @@ func (a *Application) register(api huma.API) {
 	})
 	meetinghttp.RegisterEvents(api, a.meetings, a.stream, time.Now)
 	notifyhttp.Register(api, a.notifications, a.nextTry)
+	notifyhttp.RegisterBounces(api, a.bounces)
 	notifyhttp.RegisterPreferences(api, a.preferences)
 	tests := a.newLimiter("chat-tests:", account.Rate{Count: 10, Per: time.Minute})
 	notifyhttp.RegisterChat(api, a.chats, func(ctx context.Context, userID int64) error {

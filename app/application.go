@@ -121,6 +121,8 @@ type Application struct {
 	meetingStore  *meetingstore.Store
 	ledger        *ledger.Ledger
 	notifications *notify.Service
+	bounces       *notify.Bounces
+	bounceStore   *ledger.Bounces
 	preferences   *notify.PreferenceService
 	chats         *chat.Connections
 	senders       *senders
@@ -187,7 +189,7 @@ func New(ctx context.Context, c *config.Config, r Role, log *slog.Logger, level 
 	}
 	a.links = linkpages.NewLinks(c.HTTP.BaseURL, a.keys.rings[linkKeys])
 	a.linkSecrets = account.NewLinkSecrets(a.keys.rings[passwordKeys])
-	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks(), smsBudget{a, time.Now}, a.log); err != nil {
+	if a.senders, err = newSenders(ctx, a.db.Gorm, c, a.mailLinks(), smsBudget{a, time.Now}, a.refusedRecipient, a.log); err != nil {
 		return nil, err
 	}
 	if to := c.Audit.Syslog; to.URL != "" {
@@ -295,6 +297,8 @@ func (a *Application) wireAreas() {
 	a.providers = providersOf(a.config)
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
+	a.bounceStore = ledger.NewBounces(db, guarded)
+	a.bounces = notify.NewBounces(a.bounceStore, notices, time.Now, a.log)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)
@@ -347,11 +351,11 @@ func (a *Application) wireAreas() {
 		}
 		return chatting.Sender
 	})
-	screen := noticeScreen{a.meetingStore, people.Disabled, preferences.Wishes, policy, a.copyNotices, time.Now}
+	screen := noticeScreen{a.meetingStore, people.Disabled, a.bounces.Marked, preferences.Wishes, policy, a.copyNotices, time.Now}
 	delivery := func(channel notify.Channel, sender notify.Sender) delayjob.DelayJob {
 		return notify.NewDelivery(channel, notices, sender, notify.DeliveryOptions{
-			Job: over[channel.Job()], Host: a.senders.host, Screen: screen.objections,
-			Down: database.Unavailable, Now: time.Now, Log: a.log,
+			Job: over[channel.Job()], Host: a.senders.host, Sign: a.keys.rings[linkKeys].Sign, Screen: screen.objections,
+			Observer: a.metrics, Down: database.Unavailable, Now: time.Now, Log: a.log,
 		})
 	}
 	a.jobs = append(a.jobs, delivery(notify.Email, &a.senders.email), delivery(notify.SMS, &a.senders.sms), delivery(notify.Chat, chatting),

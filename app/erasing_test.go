@@ -91,6 +91,9 @@ func TestErase(t *testing.T) {
 			VALUES ('lmtp', 'zora.zqmarker@example.org', 'r', 'zora.zqmarker@example.org', 'Zora Zqmarker', '', 'd', '', 'REQUEST', '', '', 'done', 1, ?, ?, ?)`, time.Now(), time.Now(), []byte("From: zora.zqmarker@example.org"))
 		d.exec(`INSERT INTO notification_preferences (user_id, choices, digest, digest_at, digest_weekday, digest_zone, digest_version, version, updated_at) VALUES (?, '{"reminder":["zqmarker"]}', 'off', 0, 0, '', 0, 1, ?)`, zora, time.Now())
 		d.exec(`INSERT INTO notification_optouts (address, kind, created_at) VALUES ('zora.zqmarker@example.org', 'reminder', ?)`, time.Now())
+		for _, address := range []string{"zora.zqmarker@example.org", "former.zqmarker@example.org"} {
+			d.exec(`INSERT INTO email_bounces (address, source, reason, message_id, bounced_at) VALUES (?, 'smtp', 'zqmarker', '', ?)`, address, time.Now())
+		}
 		d.exec(`INSERT INTO fault_reports (room_id, category, text, user_id, version, created_at, updated_at) VALUES (1, 'other', 'Call Zora Zqmarker', ?, 1, ?, ?)`, zora, time.Now(), time.Now())
 		d.exec(`UPDATE meetings SET decided_by = ? WHERE id = ?`, zora, own)
 		d.exec(`INSERT INTO approvals (meeting_id, number, waiting, agreed) VALUES (?, 1, false, ?)`, own, fmt.Sprintf(`[{"id":%d,"name":"Zora Zqmarker","level":1}]`, zora))
@@ -113,7 +116,7 @@ func TestErase(t *testing.T) {
 		if err := json.Unmarshal([]byte(d.do("GET", user+"/data", "", 200)), &data); err != nil {
 			d.Fatal(err)
 		}
-		for kind, want := range map[string]int{"profile": 1, "meetings_organized": 0, "meetings_attended": 4, "identities": 1, "groups": 1, "tokens": 0, "dav_objects": 1, "fault_reports": 1, "notification_preferences": 1, "notification_optouts": 1} {
+		for kind, want := range map[string]int{"profile": 1, "meetings_organized": 0, "meetings_attended": 4, "identities": 1, "groups": 1, "tokens": 0, "dav_objects": 1, "fault_reports": 1, "notification_preferences": 1, "notification_optouts": 1, "email_bounces": 1} {
 			if list, _ := data[kind].([]any); len(list) != want {
 				d.Errorf("%d %s are exported, want %d", len(list), kind, want)
 			}

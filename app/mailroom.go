@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (a *Application) wireMailroom(scheduler mailroom.Scheduler) {
 	m.perSender = a.newLimiter("mail:", account.Rate(a.config.Mailroom.Limits.PerSender))
 	service := mailroom.NewService(m.store, mailroom.Options{
 		Settings: a.mailroomSettings, Scheduler: scheduler, Limiter: m.perSender, Observer: newMailMetrics(a.metrics.registry),
-		Delegates: a.mayActFor, Now: time.Now,
+		Delegates: a.mayActFor, Bouncer: bouncer{a.bounces}, Now: time.Now,
 	})
 	m.process = mailroom.NewProcess(service, rooms{a.scheduling, a.links}, mailroom.ProcessOptions{
 		Job: a.config.Queue.Options()[mailroom.Job], Down: database.Unavailable,
@@ -48,8 +49,12 @@ func (a *Application) wireMailroom(scheduler mailroom.Scheduler) {
 
 // mailroomSettings are those in force now. A new domain needs a restart.
 func (a *Application) mailroomSettings() mailroom.Settings {
-	s := a.latest.Load().Mailroom.Settings()
+	c := a.latest.Load()
+	s := c.Mailroom.Settings()
 	s.Domain = a.config.Mailroom.Settings().Domain
+	if from, err := mail.ParseAddress(c.Email.From); err == nil {
+		s.Reports = from.Address
+	}
 	return s
 }
 

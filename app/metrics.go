@@ -14,6 +14,7 @@ import (
 
 	"punctual/delayjob"
 	"punctual/delayjob/lateness"
+	"punctual/notify"
 )
 
 type metrics struct {
@@ -32,6 +33,8 @@ type metrics struct {
 	loadRows             *prometheus.CounterVec   // full
 	loadFailures         prometheus.Counter
 	http                 *prometheus.HistogramVec // method, route, status
+	notifications        *prometheus.CounterVec   // kind, channel, state
+	notified             *prometheus.HistogramVec // kind, channel
 	deleted              *prometheus.CounterVec   // what
 	oldest               *prometheus.GaugeVec     // what
 
@@ -39,10 +42,14 @@ type metrics struct {
 	lateness *lateness.Recorder // for the report, which outlives the process; nil: not recorded
 }
 
-var _ delayjob.Observer = (*metrics)(nil)
+var (
+	_ delayjob.Observer = (*metrics)(nil)
+	_ notify.Observer   = (*metrics)(nil)
+)
 
 var (
-	httpBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	httpBuckets   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	notifyBuckets = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 300, 900, 3600, 43200} // changes wait for booking.undo, and others for quiet hours
 )
 
 func newMetrics() *metrics {
@@ -73,6 +80,8 @@ func newMetrics() *metrics {
 	m.load = histogram("delayjob_load_seconds", "How long a pass of the loader took.", lateness.Buckets, "full")
 	m.loadRows = counter("delayjob_load_rows_total", "Rows loaded.", "full")
 	m.loadFailures = prometheus.NewCounter(prometheus.CounterOpts{Name: "delayjob_load_failures_total", Help: "Failed passes of the loader."})
+	m.notifications = counter("punctual_notifications_total", "Notifications by the final state in which a worker left them.", "kind", "channel", "state")
+	m.notified = histogram("punctual_notification_seconds", "From the record of a notification, or its resend, until the provider accepted it.", notifyBuckets, "kind", "channel")
 	m.deleted = counter("punctual_deleted_total", "Rows and files deleted after their retention period.", "what")
 	m.oldest = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "punctual_oldest_timestamp_seconds", Help: "When the oldest row that is kept was stored, or took place; 0: there is none."}, []string{"what"})
 	m.http = histogram("http_request_duration_seconds", "Requests by route.", httpBuckets, "method", "route", "status")
@@ -134,6 +143,14 @@ func (m *metrics) Added(job string, r delayjob.AddResult, n int) {
 	m.adds.WithLabelValues(job, r.String()).Add(float64(n))
 	if r == delayjob.Healed {
 		m.healed.Add(float64(n))
+	}
+}
+
+// Concluded implements [notify.Observer].
+func (m *metrics) Concluded(k notify.Kind, c notify.Channel, s notify.State, took time.Duration) {
+	m.notifications.WithLabelValues(string(k), string(c), string(s)).Inc()
+	if s == notify.Sent {
+		m.notified.WithLabelValues(string(k), string(c)).Observe(max(0, took.Seconds()))
 	}
 }
 

@@ -72,8 +72,11 @@ func accessLog(log *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// loggedPath returns a path without the secret that follows the driver in addresses for receipts.
+// loggedPath returns a path without the secret of an address for receipts or mail events.
 func loggedPath(path string) string {
+	if strings.HasPrefix(path, config.EmailCallbacks) {
+		return config.EmailCallbacks + "..."
+	}
 	rest, isCallback := strings.CutPrefix(path, config.SMSCallbacks)
 	if driver, _, more := strings.Cut(rest, "/"); isCallback && more {
 		return config.SMSCallbacks + driver + "/..."
@@ -138,6 +141,8 @@ func limitRequest(c *gin.Context) {
 			limit = scim.MaxBody
 		case strings.HasPrefix(c.Request.URL.Path, config.SMSCallbacks):
 			limit = maxReceipts
+		case strings.HasPrefix(c.Request.URL.Path, config.EmailCallbacks):
+			limit = maxEvents
 		case !strings.HasPrefix(c.Request.URL.Path, apiBase): // forms of mail links
 			limit = maxAnonymousBody
 		}

@@ -45,6 +45,7 @@ func (a *Application) retentions() []retention {
 			n, err := outbox.At(outboxDir).Trim(before)
 			return int64(n), err
 		}, nil},
+		{"bounces", func(c *config.Config) time.Duration { return c.Notifications.BouncesKeep }, a.bounceStore.Trim, oldest("email_bounces", "bounced_at")},
 		{"deliveries", func(c *config.Config) time.Duration { return c.Webhooks.Keep }, a.deliveries.Trim,
 			oldest("webhook_deliveries", "updated_at").Where("state <> 'pending'")},
 		{"mails", func(c *config.Config) time.Duration { return c.Mailroom.Keep }, a.mailroom.store.Trim, oldest("inbox", "received_at")},

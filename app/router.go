@@ -95,6 +95,7 @@ func newRouter(a *Application) (http.Handler, error) {
 	a.registerSCIM(r)
 	a.registerProviders(r)
 	a.registerSMSCallbacks(r)
+	a.registerEmailCallbacks(r)
 	api := newAPI(r, a.config.HTTP.Secure())
 	a.register(api)
 	a.idempotency.Recover(api.OpenAPI(), r, lostResponses)

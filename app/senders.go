@@ -83,6 +83,7 @@ type senders struct {
 	budget      sms.Budget // of text messages
 	baseURL     string
 	connections int // to the mail server: one for each handler; 0: the default, which is that of the handlers too
+	refused     func(ctx context.Context, address, reply, messageID string)
 	email, sms  switchSender
 }
 
@@ -99,7 +100,7 @@ func (s chatSender) Send(ctx context.Context, n notify.Notification) error {
 	return s.Sender.Send(ctx, n)
 }
 
-func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget, log *slog.Logger) (*senders, error) {
+func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render.Links, budget sms.Budget, refused func(ctx context.Context, address, reply, messageID string), log *slog.Logger) (*senders, error) {
 	host, err := email.Domain(c.Email.From)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func newSenders(ctx context.Context, db *gorm.DB, c *config.Config, links render
 		return nil, err
 	}
 	r.Use(templates)
-	s := &senders{host: host, render: r, budget: budget, baseURL: c.HTTP.BaseURL, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
+	s := &senders{host: host, render: r, budget: budget, refused: refused, baseURL: c.HTTP.BaseURL, connections: c.Queue.Jobs[notify.Email.Job()].Concurrency}
 	if err := s.apply(c); err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (s *senders) newEmail(c config.Email) (notify.Sender, error) {
 	case "smtp":
 		return email.NewSMTP(c.From, email.SMTP{
 			Host: c.SMTP.Host, Port: c.SMTP.Port, Username: c.SMTP.Username, Password: c.SMTP.Password, TLS: c.SMTP.TLS,
-			Connections: s.connections,
+			Connections: s.connections, Refused: s.refused,
 		}, s.render)
 	case "outbox":
 		box, err := outbox.Open(outboxDir)

@@ -178,6 +178,7 @@ func TestLoggedPath(t *testing.T) {
 		config.SMSCallbacks + "aliyun/fedcba9876543210":   config.SMSCallbacks + "aliyun/...",
 		config.SMSCallbacks + "aliyun/fedcba9876543210/x": config.SMSCallbacks + "aliyun/...",
 		config.SMSCallbacks + "twilio":                    config.SMSCallbacks + "twilio",
+		config.EmailCallbacks + "0123456789abcdef":        config.EmailCallbacks + "...",
 		"/api/v1/meetings/1":                              "/api/v1/meetings/1",
 	} {
 		if got := loggedPath(path); got != want {

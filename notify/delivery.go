@@ -3,6 +3,7 @@ package notify
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -23,6 +24,13 @@ type Sender interface {
 	Send(ctx context.Context, n Notification) error
 }
 
+// An Observer counts. Its methods must not block.
+type Observer interface {
+	// Concluded is called for each notification that reached a final state, with the time since it was
+	// recorded, or since it was resent.
+	Concluded(k Kind, c Channel, s State, took time.Duration)
+}
+
 // NoSender is the [Sender] of a channel that is switched off.
 type NoSender struct{ Setting string } // such as "sms.driver: off"
 
@@ -37,12 +45,16 @@ type DeliveryOptions struct {
 	// backoff from 2s to 15m, at most 2m each. Concurrency limits how many notifications are sent
 	// at once. More handlers read and record others meanwhile. The consumer must use the same
 	// Concurrency and MaxAttempts.
-	Job    delayjob.Options
-	Host   string           // domain of Message-IDs; "": "localhost"
-	Screen Screen           // called right before each attempt; nil: everything may be sent
-	Down   func(error) bool // whether an error means that the database is down; nil: never
-	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: discard
+	Job  delayjob.Options
+	Host string // domain of Message-IDs; "": "localhost"
+	// Sign signs a text with a secret. It keeps Message-IDs from being guessed: a delivery report that names one
+	// marks its recipient. The signature must stay the same between two attempts. nil: not signed.
+	Sign     func(text []byte) []byte
+	Observer Observer         // nil: none
+	Screen   Screen           // called right before each attempt; nil: everything may be sent
+	Down     func(error) bool // whether an error means that the database is down; nil: never
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: discard
 }
 
 // Delivery is the delay job that sends the notifications of one channel. The key of a message is
@@ -58,6 +70,8 @@ type Delivery struct {
 	records gather.Gatherer[Outcome, recordedOrError]
 	opts    delayjob.Options
 	host    string
+	sign    func([]byte) []byte
+	observe Observer
 	down    func(error) bool
 	now     func() time.Time
 	log     *slog.Logger
@@ -70,6 +84,8 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 		ledger:  l,
 		sender:  s,
 		host:    o.Host,
+		sign:    o.Sign,
+		observe: o.Observer,
 		down:    o.Down,
 		now:     o.Now,
 		log:     o.Log,
@@ -87,6 +103,9 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	}
 	if d.now == nil {
 		d.now = time.Now
+	}
+	if d.sign == nil {
+		d.sign = func(text []byte) []byte { sum := sha256.Sum256(text); return sum[:] }
 	}
 	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
 	d.sending = newSendings(l, d.now, d.log)
@@ -194,7 +213,7 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	case n.Expired(d.now()):
 		return d.skip(n, Objection{State: SkippedLate, Reason: "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
-	n.MessageID = n.messageID(d.host)
+	n.MessageID = n.messageID(d.host, d.sign)
 	sending, cancel := sendingContext(ctx)
 	defer cancel()
 	sending, a := d.sending.begin(sending, n, b.at)
@@ -280,6 +299,7 @@ func (d *Delivery) send(ctx context.Context, n Notification) error {
 
 func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
 	next, err = d.record(n, Outcome{State: o.State, Error: o.Reason})
+	d.count(n, o.State, err)
 	return next, cmp.Or(err, delayjob.Drop(o.Reason))
 }
 
@@ -302,7 +322,9 @@ func (d *Delivery) wait(n Notification, o Objection) error {
 // conclude records the outcome of a Sender and returns the verdict for the consumer.
 func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err error) (next Point, verdict error) {
 	if err == nil {
-		return d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
+		next, err = d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
+		d.count(n, Sent, err)
+		return next, err
 	}
 	r := classify(err)
 	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
@@ -329,7 +351,20 @@ func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err erro
 			"notification_id", n.ID, "kind", n.Kind, "channel", n.Channel, "attempts", n.Attempts, "error", err)
 	}
 	next, err = d.record(n, o)
+	d.count(n, o.State, err)
 	return next, cmp.Or(err, verdict)
+}
+
+// count reports a final state to the observer, unless recording it failed.
+func (d *Delivery) count(n Notification, s State, err error) {
+	if d.observe == nil || err != nil || s == Pending {
+		return
+	}
+	since := n.CreatedAt
+	if n.Version > 1 { // a resend begins at its due time
+		since = n.Due
+	}
+	d.observe.Concluded(n.Kind, n.Channel, s, d.now().Sub(since))
 }
 
 type recordedOrError struct {
@@ -383,11 +418,13 @@ func (d *Delivery) ledgerError(err error) error {
 
 const maxError = 1000
 
-func shorten(s string) string {
-	if len(s) <= maxError {
+func shorten(s string) string { return shortenTo(maxError, s) }
+
+func shortenTo(most int, s string) string {
+	if len(s) <= most {
 		return s
 	}
-	cut := maxError
+	cut := most
 	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a rune
 		cut--
 	}

@@ -136,6 +136,15 @@ type Recipient struct {
 	Timezone string // IANA name; "": the zone of the facts
 }
 
+// Addresses returns to whom n goes: its recipient, and who gets a copy of a room's reply.
+func (n Notification) Addresses() []string {
+	all := []string{n.To.Address}
+	if n.Facts.Reply != nil && n.Facts.Reply.CC != "" {
+		all = append(all, n.Facts.Reply.CC)
+	}
+	return all
+}
+
 // ChatAddress returns the address of a chat target. It does not reveal the webhook.
 func ChatAddress(id int64) string { return "chat-" + strconv.FormatInt(id, 10) }
 
@@ -174,11 +183,11 @@ func (n Notification) Expired(at time.Time) bool {
 }
 
 // messageID returns the Message-ID of n, the same in every attempt: the stored one, or else one
-// derived from fields that never change. The hash distinguishes databases that share a host name.
-func (n Notification) messageID(host string) string {
+// derived from fields that never change. The signature distinguishes databases that share a host name.
+func (n Notification) messageID(host string, sign func([]byte) []byte) string {
 	if n.MessageID != "" {
 		return n.MessageID
 	}
-	sum := sha256.Sum256([]byte(n.DedupeKey + "\x00" + n.CreatedAt.UTC().Format(time.RFC3339Nano)))
-	return fmt.Sprintf("<punctual-notification-%d-%s@%s>", n.ID, hex.EncodeToString(sum[:8]), host)
+	signature := sign([]byte("message-id\x00" + n.DedupeKey + "\x00" + n.CreatedAt.UTC().Format(time.RFC3339Nano)))
+	return fmt.Sprintf("<punctual-notification-%d-%s@%s>", n.ID, hex.EncodeToString(signature[:16]), host)
 }

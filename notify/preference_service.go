@@ -23,6 +23,7 @@ type Preferences struct {
 	Phone    string
 	Chat     string // [ChatAddress]
 	Timezone string
+	Bounced  *Bounce // of the email address; nil: mails arrive
 
 	Planned Planned
 }

@@ -25,7 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"punctual", []string{"app/cli"}, nil},
 	{"app/cli", []string{"..", "account", "account/fault", "account/table", "app/audit", "app/config", "app/database", "app/doctor", "app/leaving", "delayjob", "delayjob/admin", "delayjob/gormstore", "delayjob/httpapi", "delayjob/pause", "meeting", "meeting/booking", "meeting/clock", "meeting/httpapi", "meeting/importing", "meeting/importing/librebooking", "meeting/importing/moving", "meeting/importing/mrbs", "meeting/importing/sqldump", "meeting/itip", "meeting/mailroom", "meeting/places", "meeting/series", "meeting/zones", "migrations", "notify", "notify/email", "notify/render"}, []string{"spf13/cobra", "golang.org/x/term"}},
-	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify", "notify/render", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "golang.org/x/net/publicsuffix", "robfig/cron"}},
+	{"app/config", []string{"account", "account/fault", "account/ldap", "delayjob", "delayjob/redisqueue", "delayjob/topics", "meeting", "meeting/mailroom", "meeting/mailroom/lmtp", "meeting/policy", "meeting/scheduling", "notify", "notify/bounce", "notify/render", "notify/sms", "app/syslog"}, []string{"goccy/go-yaml", "fsnotify/fsnotify", "golang.org/x/net/publicsuffix", "robfig/cron"}},
 	{"app/idempotency", []string{"account", "app/database/receipt", "app/problem", "delayjob/failpoint", "delayjob/pause"}, []string{"danielgtaylor/huma", "gin-gonic/gin", "gorm.io/gorm"}},
 	{"app/problem", []string{"account", "account/fault", "app/database", "delayjob", "delayjob/admin", "delayjob/topics", "meeting", "meeting/events", "meeting/mailroom", "notify", "notify/webhook"}, []string{"danielgtaylor/huma", "gin-gonic/gin"}},
 	{"app/database/receipt", nil, []string{"gorm.io/"}},
@@ -82,6 +82,7 @@ var rules = []rule{
 	{"notify/chat", []string{"..", "notify/render", "account/fault", "delayjob/webhook"}, nil},
 	{"notify/render", []string{"..", "account/fault"}, []string{"arran4/golang-ical", "golang.org/x/text/language"}},
 	{"notify/outbox", nil, nil},
+	{"notify/bounce", nil, nil},
 	{"notify/webhook", []string{"delayjob", "delayjob/gather", "delayjob/webhook", "account/fault"}, nil},
 	{"notify/webhook/gormstore", []string{"..", "app/database/sqlfile", "delayjob"}, []string{"gorm.io/"}},
 	{"notify/webhook/httpapi", []string{"..", "account/fault", "account/rest"}, []string{"danielgtaylor/huma"}},

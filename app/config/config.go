@@ -165,7 +165,17 @@ type Email struct {
 	From   string `yaml:"from"`
 	Quota  int    `yaml:"quota"` // of one organizer in a day, to people without an account; 0: no limit
 	SMTP   SMTP   `yaml:"smtp"`
+	Events Events `yaml:"events"`
 }
+
+// Events say how the provider of the mail server reports bounces and complaints.
+type Events struct {
+	Provider string `yaml:"provider"`             // "": it does not
+	Secret   string `yaml:"secret" secret:"true"` // in the address that the provider calls
+}
+
+// EmailCallbacks is the path below which the mail provider reports, followed by the secret.
+const EmailCallbacks = "/callbacks/email/"
 
 // SMTP is the mail server that the driver smtp uses.
 type SMTP struct {
@@ -233,11 +243,12 @@ type RequestLimits struct {
 
 // Notifications say which notifications people may choose, and how long they are kept once they are over.
 type Notifications struct {
-	Keep      time.Duration       `yaml:"keep"`
-	Channels  []string            `yaml:"channels"`  // that people may choose
-	Required  []string            `yaml:"required"`  // kinds that nobody can switch off
-	Defaults  map[string][]string `yaml:"defaults"`  // channels by kind, for people who did not choose
-	Templates string              `yaml:"templates"` // folder; empty: mails as built in
+	Keep        time.Duration       `yaml:"keep"`
+	BouncesKeep time.Duration       `yaml:"bounces_keep"` // how long nothing is sent to an address that bounced
+	Channels    []string            `yaml:"channels"`     // that people may choose
+	Required    []string            `yaml:"required"`     // kinds that nobody can switch off
+	Defaults    map[string][]string `yaml:"defaults"`     // channels by kind, for people who did not choose
+	Templates   string              `yaml:"templates"`    // folder; empty: mails as built in
 }
 
 // Keep says how long something is kept once it is over.
@@ -314,7 +325,7 @@ func Default() *Config {
 		Audit: Audit{Keep: 3 * 8760 * time.Hour},
 
 		Notifications: Notifications{
-			Keep: 400 * 24 * time.Hour, Channels: []string{"email", "sms", "chat"}, Required: []string{"approval_request", "escalation"}, Defaults: map[string][]string{},
+			Keep: 400 * 24 * time.Hour, BouncesKeep: 180 * 24 * time.Hour, Channels: []string{"email", "sms", "chat"}, Required: []string{"approval_request", "escalation"}, Defaults: map[string][]string{},
 		},
 		Webhooks: Keep{30 * 24 * time.Hour},
 		Meetings: Keep{3 * 8760 * time.Hour},

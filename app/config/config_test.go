@@ -25,6 +25,8 @@ func TestConfig_faultsHaveTheirPlace(t *testing.T) {
 		{"public profiles", "http: { pprof_addr: \":6060\" }\n", `c.yaml:1:21: http.pprof_addr is ":6060"; it must be an address of this machine such as 127.0.0.1:6060, because profiles show what the program does`},
 		{"traces of too many", "traces: { sample: 2 }\n", "c.yaml:1:19: traces.sample is 2; it must be from 0 to 1"},
 		{"traces to nowhere", "traces: { url: collector }\n", "c.yaml:1:16: traces.url must be an address such as http://127.0.0.1:4318/v1/traces"},
+		{"mail events of nobody", "email: {events: {provider: hotmail, secret: 0123456789abcdef}}\n", `c.yaml:1:28: email.events.provider is "hotmail"; it must be plain, ses, sendgrid, mailgun, postmark`},
+		{"mail events without a secret", "email: {events: {provider: ses, secret: short}}\n", "c.yaml:1:41: email.events.secret must have at least 16 letters, digits, - and _, because it is part of an address"},
 		{"limit of nothing", "limits: { heavy: 0 }\n", "c.yaml:1:18: limits.heavy is 0; it must be from 1 to 1000"},
 		{"unit missing", "queue:\n  horizon: 120\n", `c.yaml:2:12: queue.horizon: "120" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},
 		{"unknown unit", "queue: {horizon: 2d}\n", `c.yaml:1:18: queue.horizon: "2d" is not a duration; write a number with a unit, such as 90s, 15m or 24h`},

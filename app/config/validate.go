@@ -21,6 +21,7 @@ import (
 	"punctual/delayjob/redisqueue"
 	"punctual/delayjob/topics"
 	"punctual/notify"
+	"punctual/notify/bounce"
 )
 
 // JobNames are the delay jobs, which can be tuned under queue.jobs.
@@ -267,12 +268,18 @@ func (c *Email) validate(r *rules) {
 	r.check(c.SMTP.Port >= 1 && c.SMTP.Port <= 65535, "email.smtp.port", "is %d; it must be from 1 to 65535", c.SMTP.Port)
 	r.check(c.Quota >= 0, "email.quota", "is %d; it must be at least 1, or 0 for no limit", c.Quota)
 	r.oneOf("email.smtp.tls", c.SMTP.TLS, "starttls", "tls", "none")
+	if c.Events.Provider != "" || c.Events.Secret != "" {
+		r.oneOf("email.events.provider", c.Events.Provider, bounce.Providers()...)
+		r.check(len(c.Events.Secret) >= minReceiptSecret && url.PathEscape(c.Events.Secret) == c.Events.Secret, "email.events.secret",
+			"must have at least %d letters, digits, - and _, because it is part of an address", minReceiptSecret)
+	}
 	r.check(c.SMTP.Password == "" || c.SMTP.Username != "", "email.smtp.username", "is empty, but a password is set")
 }
 
 func (c *Notifications) validate(r *rules) {
 	const path = "notifications"
 	r.within(path+".keep", c.Keep, 31*day, 50*year)
+	r.within(path+".bounces_keep", c.BouncesKeep, day, 50*year)
 	kinds := make([]string, 0, len(notify.Choosable()))
 	for _, k := range notify.Choosable() {
 		kinds = append(kinds, string(k))

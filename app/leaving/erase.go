@@ -138,6 +138,9 @@ func (s *Store) eraseTables(ctx context.Context, e *Erasure, at time.Time) error
 			Updates(map[string]any{"state": "cancelled", "updated_at": at}).Error; err != nil {
 			return err
 		}
+		if err := s.db.WithContext(ctx).Exec("DELETE FROM email_bounces WHERE address = ?", strings.ToLower(a)).Error; err != nil {
+			return err
+		}
 	}
 	next := 0
 	if e.done != "" {

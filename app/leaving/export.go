@@ -31,6 +31,7 @@ var sections = []section{
 	{"fault_reports", `SELECT id, room_id, category, text, done_at, created_at FROM fault_reports WHERE user_id = $id`},
 	{"notifications", `SELECT id, kind, channel, meeting_id, name, address, state, due_at, sent_at, created_at FROM notifications WHERE lower(address) = $email`},
 	{"notification_optouts", `SELECT id, kind, created_at FROM notification_optouts WHERE address = $email`},
+	{"email_bounces", `SELECT id, source, reason, bounced_at FROM email_bounces WHERE address = $email`},
 	{"history", `SELECT id, meeting_id, at, action, changes, reason, address FROM history WHERE actor_id = $id`},
 	{"audit_by_user", `SELECT id, at, action, address, subject, subject_id, subject_name, changes, reason FROM audit WHERE actor_id = $id`},
 	{"audit_about_user", `SELECT id, at, action, actor_name, CASE WHEN actor_id = $id THEN address END AS address, changes, reason FROM audit

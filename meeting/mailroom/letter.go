@@ -39,6 +39,7 @@ type Letter struct {
 	Calendar  []byte   // the calendar message in UTF-8; nil: none
 	Method    string   // of the calendar message by the type of its part, in upper case; empty: not given
 	Winmail   bool     // the mail has a winmail.dat
+	Report    *Report  // nil: the mail is no delivery report
 }
 
 // complexError means that a mail exceeds a limit.
@@ -67,6 +68,9 @@ func ReadLetter(raw []byte, l Limits) (*Letter, error) {
 		return letter, fmt.Errorf("cannot read the header: %w", err)
 	}
 	letter.readHeader(&e.Header)
+	if isReport(&e.Header) {
+		letter.Report = &Report{}
+	}
 	w := walk{letter: letter, limits: l}
 	err = w.part(e, 1)
 	if letter.Calendar, letter.Method = w.calendar, w.method; letter.Calendar == nil {
@@ -160,6 +164,10 @@ func (w *walk) part(e *message.Entity, depth int) error {
 		}
 	}
 	kind, params, _ := e.Header.ContentType()
+	if w.letter.Report != nil {
+		w.letter.Report.part(kind, e.Body)
+		return nil
+	}
 	_, disposition, _ := e.Header.ContentDisposition()
 	name := strings.ToLower(disposition["filename"])
 	if name == "" {

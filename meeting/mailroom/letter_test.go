@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 )
@@ -196,10 +197,20 @@ func FuzzReadLetter(f *testing.F) {
 	}
 	f.Add([]byte(header + "Content-Type: text/calendar; charset=utf-16\r\nContent-Transfer-Encoding: base64\r\n\r\n/v8AQg=="))
 	f.Add(nested(25, 0))
+	f.Add([]byte(report("message/rfc822", ada, "Message-ID: <1@example.org>\n")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		l, _ := ReadLetter(raw, Limits{Size: 10_000, Depth: 5, Parts: 10, Events: 5})
 		if len(l.Subject) > maxShown || len(l.MessageID) > maxShown || strings.ContainsAny(l.Subject+l.From+l.MessageID, "\x00\r\n") {
 			t.Errorf("%+v", l)
+		}
+		if r := l.Report; r != nil {
+			texts := r.MessageID
+			for _, f := range r.Failed {
+				texts += f.Status + f.Diagnostic + strings.Join(f.Recipients, "")
+			}
+			if strings.ContainsAny(texts, "\x00\r\n") || !utf8.ValidString(texts) || len(r.Failed) > maxReported {
+				t.Errorf("%+v", r)
+			}
 		}
 		Trust{Servers: []string{"mx.example.org"}}.authenticated(l)
 		digest(raw)

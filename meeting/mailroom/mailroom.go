@@ -61,8 +61,8 @@ const (
 // ErrNotFound means that there is no such mail.
 var ErrNotFound = errors.New("mailroom: no such mail")
 
-// ErrNoResponse means that a mail for a meeting is not a response to its invitation. The refusal informs
-// its author that the organizer does not read it.
+// ErrNoResponse means that a mail for a meeting is not a response to its invitation, or that a mail to the
+// sender of notifications is no delivery report. The refusal informs its author that nobody reads it.
 var ErrNoResponse = errors.New("mailroom: a mail for a meeting must be a response to its invitation")
 
 // A StateError means that a mail in this state cannot be released or retried.

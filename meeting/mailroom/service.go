@@ -14,9 +14,10 @@ import (
 
 // Settings of the mailroom. They may change while it runs.
 type Settings struct {
-	Domain string // of the addresses of rooms, in lower case; empty: the mailroom is off
-	Trust  Trust
-	Limits Limits
+	Domain  string // of the addresses of rooms, in lower case; empty: the mailroom is off
+	Reports string // address from which notifications are sent, and to which reports about them come
+	Trust   Trust
+	Limits  Limits
 }
 
 // Store stores mails. Methods for one mail return [ErrNotFound] if it does not exist.
@@ -68,6 +69,7 @@ type Options struct {
 	Limiter   Limiter
 	Observer  Observer
 	Delegates Delegates
+	Bouncer   Bouncer
 	Now       func() time.Time
 }
 
@@ -91,6 +93,20 @@ func (s *Service) MaxSize() int64 { return s.Settings().Limits.Size }
 
 // Known reports whether a mail to this address is received. An error means that the database failed.
 func (s *Service) Known(ctx context.Context, address string) (bool, error) {
+	if s.takesReports(address) {
+		return true, nil
+	}
+	return s.isOurs(ctx, address)
+}
+
+// takesReports reports whether delivery reports come to an address.
+func (s *Service) takesReports(address string) bool {
+	settings := s.Settings()
+	return settings.Domain != "" && settings.Reports != "" && strings.EqualFold(address, settings.Reports)
+}
+
+// isOurs reports whether a room, a site or a meeting has an address.
+func (s *Service) isOurs(ctx context.Context, address string) (bool, error) {
 	local, ok := s.local(address)
 	if !ok {
 		return false, nil
@@ -132,6 +148,18 @@ func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail,
 	if err != nil {
 		return nil, err
 	}
+	if judged.Letter.Report == nil {
+		if e.Recipients, err = s.withoutReports(ctx, e.Recipients); err != nil {
+			return nil, err
+		}
+		if len(e.Recipients) == 0 && e.Source == LMTP {
+			return nil, ErrNoResponse
+		}
+	} else if judged.Verdict == Loop {
+		if judged.Reason, err = s.noteReport(ctx, judged.Letter.Report); err != nil {
+			return nil, err
+		}
+	}
 	if e.Source == LMTP && judged.Verdict == NoCalendar && judged.Letter.Automatic == "" && !slices.ContainsFunc(e.Recipients, isRoom) {
 		return nil, ErrNoResponse
 	}
@@ -170,6 +198,22 @@ func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail,
 		s.Scheduler.Schedule(ctx, due...)
 	}
 	return stored, nil
+}
+
+// withoutReports leaves out the address that takes only reports.
+func (s *Service) withoutReports(ctx context.Context, recipients []string) (left []string, err error) {
+	for _, to := range recipients {
+		ours := true
+		if s.takesReports(to) {
+			if ours, err = s.isOurs(ctx, to); err != nil {
+				return nil, err
+			}
+		}
+		if ours {
+			left = append(left, to)
+		}
+	}
+	return left, nil
 }
 
 var ofMeeting = regexp.MustCompile(`^(?i:meeting|series)-[0-9]+@`)
@@ -294,6 +338,8 @@ func refused(err error) (Verdict, string) {
 // of a ticket system, is processed. So is a response, which is never answered.
 func loops(e Envelope, l *Letter, c *itip.Calendar) string {
 	switch {
+	case l.Report != nil:
+		return "is a delivery report"
 	case c != nil && responds(c.Method):
 		return ""
 	case e.Sender == "" && e.Source == LMTP, e.Source == IMAP && l.Returned == "<>":

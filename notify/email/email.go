@@ -41,7 +41,15 @@ func NewSMTP(from string, c SMTP, r *render.Renderer) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.post = func(ctx context.Context, _ notify.Notification, m *mail.Msg) error { return p.send(ctx, m) }
+	s.post = func(ctx context.Context, n notify.Notification, m *mail.Msg) error {
+		refused, err := p.send(ctx, m)
+		for _, e := range refused {
+			if c.Refused != nil {
+				c.Refused(ctx, e.to, e.reply(), n.MessageID)
+			}
+		}
+		return err
+	}
 	s.close = p.Close
 	return s, nil
 }

@@ -32,6 +32,10 @@ type SMTP struct {
 	IdleFor     time.Duration // maximum idle time of a connection; 20s
 	MaxAge      time.Duration // maximum age of a connection; 5m
 	MaxMails    int           // maximum mails per connection; 100
+
+	// Refused is called for each recipient that the server refuses for good because the address does not
+	// exist, with its reply; nil: ignored.
+	Refused func(ctx context.Context, address, reply, messageID string)
 }
 
 func (c SMTP) withDefaults() SMTP {
@@ -91,47 +95,48 @@ func newPool(c SMTP) (*pool, error) {
 }
 
 // send sends m over a connection of the pool. It returns soon after ctx ends, without knowing
-// whether the server accepted the mail.
-func (p *pool) send(ctx context.Context, m *mail.Msg) error {
+// whether the server accepted the mail. refused are recipients whose address does not exist; the
+// others get the mail.
+func (p *pool) send(ctx context.Context, m *mail.Msg) (refused []*sendError, _ error) {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	for {
 		c, reused, err := p.get(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		err = p.sendOver(ctx, c, m)
+		refused, err = p.sendOver(ctx, c, m)
 		if err == nil {
-			return nil
+			return refused, nil
 		}
 		// The server may have closed an idle or old connection, which shows only now. Nothing was
 		// sent yet, so retry on another connection.
 		if reused && isStale(err) && ctx.Err() == nil {
 			continue
 		}
-		return classify(ctx, err)
+		return refused, classify(ctx, err)
 	}
 }
 
-func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
+func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) (refused []*sendError, _ error) {
 	// textproto does not support contexts.
 	stop := context.AfterFunc(ctx, func() { c.raw.Close() })
 	var e *sendError
 	if err := c.smtp.UpdateDeadline(p.config.Timeout); err != nil {
 		e = failed(stepMail, err)
 	} else {
-		e = transact(c.smtp, m)
+		refused, e = transact(c.smtp, m)
 	}
 	c.mails++
 	c.used = time.Now()
 	usable := stop()
 	if e == nil {
 		p.put(c, usable)
-		return nil
+		return refused, nil
 	}
 	switch {
 	case usable && e.step == stepCompose: // nothing was sent
@@ -141,7 +146,7 @@ func (p *pool) sendOver(ctx context.Context, c *conn, m *mail.Msg) error {
 	default:
 		p.put(c, false)
 	}
-	return e
+	return refused, e
 }
 
 func (p *pool) get(ctx context.Context) (c *conn, reused bool, err error) {

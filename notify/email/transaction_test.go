@@ -2,6 +2,7 @@ package email
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/wneessen/go-mail"
 
+	"punctual/meeting"
 	"punctual/notify"
+	"punctual/tests/testenv"
 )
 
 // script is a mail server on one port. It reads as many commands at once as group says before it
@@ -192,10 +195,62 @@ func TestTransaction_severalRecipients(t *testing.T) {
 	if err := errors.Join(m.From("turing@example.org"), m.To("ada@example.org"), m.Cc("bob@example.org")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.send(t.Context(), m); err == nil || notify.IsPermanent(err) || notify.IsUnavailable(err) {
+	if _, err := p.send(t.Context(), m); err == nil || notify.IsPermanent(err) || notify.IsUnavailable(err) {
 		t.Errorf("error %v, want a temporary one", err)
 	}
 	if got, want := server.got(), []string{"MAIL", "RCPT", "RSET"}; !slices.Equal(got, want) {
 		t.Errorf("commands %v, want %v", got, want)
+	}
+}
+
+// Recipients whose address does not exist are reported, others are not.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		command, reply, want string
+	}{
+		{"RCPT", "550-5.1.1 no such\n550 5.1.1 mailbox", "zoe@example.org: 550 5.1.1 no such 5.1.1 mailbox"},
+		{"RCPT", "553 5.1.3 bad address", "zoe@example.org: 553 5.1.3 bad address"},
+		{"RCPT", "450 4.1.1 unknown for now", ""},
+		{"RCPT", "550 5.7.1 you are on a list", ""},
+		{"RCPT", "552 5.2.2 mailbox full", ""},
+		{"RCPT", "550 5.1.8 bad sender", ""},
+		{"RCPT", "550 no such mailbox", ""}, // or a policy
+		{"MAIL", "550 5.1.1 bad sender", ""},
+		{"DATA", "550 5.1.1 no", ""},
+	} {
+		server := &script{group: 1, reply: map[string]string{c.command: c.reply}}
+		smtp, got := server.serve(t), ""
+		smtp.Refused = func(_ context.Context, address, reply, messageID string) {
+			got = address + ": " + reply
+			if messageID != invitation(1).MessageID {
+				t.Errorf("Message-ID %s", messageID)
+			}
+		}
+		if err := newSMTP(t, smtp).Send(t.Context(), invitation(1)); err == nil || got != c.want {
+			t.Errorf("%s %s: %v, reported %q, want %q", c.command, c.reply, err, got, c.want)
+		}
+	}
+}
+
+// If the address of one recipient does not exist, the others get the mail.
+func TestRefused_oneOfSeveral(t *testing.T) {
+	for _, bad := range []string{"zoe@example.org", "deputy@example.org"} {
+		server := testenv.Mail(t)
+		server.OnRcpt(func(to string) testenv.Answer {
+			if to == bad {
+				return testenv.Answer{Code: 550, Bad: true}
+			}
+			return testenv.Answer{}
+		})
+		smtp, got := plain(server), ""
+		smtp.Refused = func(_ context.Context, address, _, _ string) { got += address }
+		n := invitation(1)
+		n.Facts.Reply = &meeting.Reply{From: "turing@example.org", Name: "Turing", Subject: "Accepted", Text: "Accepted", CC: "deputy@example.org"}
+		if err := newSMTP(t, smtp).Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		if m := server.Next(t, time.Minute); len(m.To) != 1 || m.To[0] == bad || got != bad {
+			t.Errorf("sent to %v, reported %q", m.To, got)
+		}
 	}
 }

@@ -118,9 +118,14 @@ func (l *Ledger) filtered(q *gorm.DB, f notify.Filter) (_ *gorm.DB, some bool) {
 		if l.db.Name() == "sqlite" { // lower handles only ASCII in SQLite
 			fold = "fold"
 		}
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
+		p := pattern(f.Text)
 		like := func(column string) string { return fold + "(" + column + ") LIKE " + fold + `(?) ESCAPE '\'` }
-		where("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+" OR "+like("last_error")+")", pattern, pattern, pattern, pattern)
+		where("("+like("name")+" OR "+like("address")+" OR "+like("facts->>'title'")+" OR "+like("last_error")+")", p, p, p, p)
 	}
 	return q, some
+}
+
+// pattern returns a pattern for LIKE with the escape character \.
+func pattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }

@@ -167,7 +167,14 @@ func read(tx *gorm.DB, userID int64, locks ...clause.Expression) (notify.Prefere
 	if err := tx.Where("user_id = ?", userID).Find(&chats).Error; err != nil {
 		return notify.Preferences{}, fmt.Errorf("select chat target of user %d: %w", userID, err)
 	}
+	var bounces []bounceRow
+	if err := tx.Where("address = ?", strings.ToLower(of.Email)).Find(&bounces).Error; err != nil {
+		return notify.Preferences{}, fmt.Errorf("select bounce of user %d: %w", userID, err)
+	}
 	p, err := rows[0].preferences(of)
+	if len(bounces) > 0 {
+		p.Bounced = new(bounces[0].bounce())
+	}
 	if len(chats) > 0 {
 		p.Chat = chatAddress(chats[0].ID)
 	}

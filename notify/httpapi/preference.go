@@ -64,6 +64,7 @@ type preferencesBody struct {
 	Digest     Digest           `json:"digest"`
 	NextDigest *time.Time       `json:"next_digest" doc:"When the next digest is due; null if it is off"`
 	Timezone   string           `json:"timezone" doc:"Time zone of quiet hours and digest: that of my account"`
+	BouncedAt  *time.Time       `json:"bounced_at" doc:"When mails to my address bounced, so that none are sent; null if they arrive"`
 	Version    int64            `json:"version"`
 }
 
@@ -97,6 +98,9 @@ func (h *preferences) output(p notify.Preferences) *preferencesOutput {
 	}
 	if p.Digest.Off() {
 		b.Digest.Period = string(notify.NoDigest)
+	}
+	if p.Bounced != nil {
+		b.BouncedAt = rest.InstantOrNull(p.Bounced.At)
 	}
 	if !p.Quiet.None() {
 		b.QuietHours = &QuietHours{clockOf(p.Quiet.From), clockOf(p.Quiet.Until)}

@@ -38,6 +38,7 @@ type MailConfig struct {
 // Answer to a mail; the zero value accepts it.
 type Answer struct {
 	Code int           // 0: accepted; else the SMTP code to refuse with
+	Bad  bool          // the address does not exist: with Code, the reply says so (x.1.1)
 	Wait time.Duration // before answering; longer than the client waits: the server hangs
 	Drop bool          // accept the mail, then close the connection instead of saying so
 }
@@ -397,5 +398,9 @@ func (s *session) wait(a Answer) error {
 	if a.Code == 0 {
 		return nil
 	}
-	return &smtp.SMTPError{Code: a.Code, EnhancedCode: smtp.EnhancedCode{a.Code / 100, 0, 0}, Message: fmt.Sprintf("scripted answer %d", a.Code)}
+	enhanced := smtp.EnhancedCode{a.Code / 100, 0, 0}
+	if a.Bad {
+		enhanced = smtp.EnhancedCode{a.Code / 100, 1, 1}
+	}
+	return &smtp.SMTPError{Code: a.Code, EnhancedCode: enhanced, Message: fmt.Sprintf("scripted answer %d", a.Code)}
 }

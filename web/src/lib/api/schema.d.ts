@@ -1807,6 +1807,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/notifications/bounces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List email addresses that bounced, the latest first
+         * @description Nothing is sent to these addresses. Notifications to them get the state `skipped`.
+         */
+        get: operations["list-bounces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/bounces/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Send to an address again that bounced */
+        delete: operations["clear-bounce"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications/resend": {
         parameters: {
             query?: never;
@@ -3694,6 +3731,32 @@ export interface components {
             /** Format: password */
             current_password: string;
         };
+        Bounce: {
+            /**
+             * @description In lower case
+             * @example ada@example.org
+             */
+            address: string;
+            /**
+             * Format: date-time
+             * @description When a mail bounced last
+             */
+            bounced_at: string;
+            /** Format: int64 */
+            id: number;
+            /** @description Message-ID of the mail that bounced; null if it is not known */
+            message_id: string | null;
+            /**
+             * @description What the mail server or the provider said
+             * @example 550 5.1.1 no such mailbox
+             */
+            reason: string;
+            /**
+             * @description How it became known: the mail server refused the recipient, a delivery report arrived in the mailroom, or the mail provider posted an event
+             * @enum {string}
+             */
+            source: "smtp" | "report" | "provider";
+        };
         Branding: {
             /** @description Version of the logo, for v of /branding/logo; null without one */
             logo: string | null;
@@ -5484,6 +5547,11 @@ export interface components {
             /** @description Token from the link in the email */
             token: string;
         };
+        ListBouncesOutputBody: {
+            items: components["schemas"]["Bounce"][];
+            /** @description Cursor of the next page; null on the last page */
+            next_cursor: string | null;
+        };
         ListJobsOutputBody: {
             /** @description Delayed, ready and reserved jobs are sorted by due time, others by ID */
             items: components["schemas"]["ListedTopicJob"][];
@@ -5918,6 +5986,7 @@ export interface components {
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number;
+            /** @description null unless you are an admin: delivery reports prove by it that they are genuine */
             message_id: string | null;
             name: string;
             /** Format: date-time */
@@ -6726,6 +6795,11 @@ export interface components {
             topic: string;
         };
         PreferencesBody: {
+            /**
+             * Format: date-time
+             * @description When mails to my address bounced, so that none are sent; null if they arrive
+             */
+            bounced_at: string | null;
             /** @description Channels that users may choose */
             channels: ("email" | "sms" | "chat")[];
             digest: components["schemas"]["Digest"];
@@ -13494,6 +13568,66 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "list-bounces": {
+        parameters: {
+            query?: {
+                /** @description Text in the address; ignores case */
+                q?: string;
+                /** @description Maximum number of items */
+                limit?: number;
+                /** @description The next_cursor of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBouncesOutputBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "clear-bounce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -1,0 +1,109 @@
+package mailroom
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/textproto"
+)
+
+// A Report says that a mail could not be delivered (RFC 3464).
+type Report struct {
+	MessageID string   // of the mail that it quotes, with brackets; empty: it quotes none
+	Failed    []Failed // recipients whose delivery failed for good
+}
+
+// Failed is a recipient that a report says did not get a mail.
+type Failed struct {
+	Recipients []string // the address of the mail, and that to which it was forwarded last
+	Status     string   // enhanced status code, such as 5.1.1
+	Diagnostic string   // what the receiving server said; empty: not given
+}
+
+// A Bouncer marks addresses that bounce.
+type Bouncer interface {
+	// Reported marks one of the addresses if it is the recipient of the mail of ours with this Message-ID. It
+	// returns the address, empty if there is no such mail. An error means that the database failed.
+	Reported(ctx context.Context, messageID string, recipients []string, reason string) (address string, err error)
+	// Gone reports whether a status code says that an address does not exist.
+	Gone(status string) bool
+}
+
+// noteReport marks an address that does not exist according to a report, and returns what it did. Anyone may have
+// sent the report. It counts if it names the Message-ID of a mail of ours, which only its recipient knows.
+func (s *Service) noteReport(ctx context.Context, r *Report) (string, error) {
+	for _, f := range r.Failed {
+		if !s.Bouncer.Gone(f.Status) {
+			continue
+		}
+		reason := strings.TrimSpace(f.Status + " " + f.Diagnostic)
+		address, err := s.Bouncer.Reported(ctx, r.MessageID, f.Recipients, reason)
+		if err != nil {
+			return "", err
+		}
+		if address != "" {
+			return fmt.Sprintf("is a delivery report: mails to %s bounce", address), nil
+		}
+	}
+	return "is a delivery report that marks no address", nil
+}
+
+const (
+	maxReport   = 64 << 10 // bytes of a part of a report
+	maxReported = 100      // recipients of a report
+)
+
+// isReport reports whether a header is that of a delivery report.
+func isReport(h *message.Header) bool {
+	kind, params, _ := h.ContentType()
+	return kind == "multipart/report" && strings.EqualFold(params["report-type"], "delivery-status")
+}
+
+// part reads a part of a delivery report. It ignores what it cannot read.
+func (r *Report) part(kind string, body io.Reader) {
+	in := bufio.NewReader(io.LimitReader(body, maxReport))
+	switch kind {
+	case "message/delivery-status", "message/global-delivery-status":
+		for len(r.Failed) < maxReported {
+			if _, err := in.Peek(1); err != nil {
+				return
+			}
+			h, err := textproto.ReadHeader(in) // first about the mail, then about each recipient
+			if strings.EqualFold(strings.TrimSpace(h.Get("Action")), "failed") {
+				r.Failed = append(r.Failed, failedRecipient(&h))
+			}
+			if err != nil {
+				return
+			}
+		}
+	case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
+		if r.MessageID == "" {
+			h, _ := textproto.ReadHeader(in)
+			r.MessageID = shown(h.Get("Message-Id"))
+		}
+	}
+}
+
+func failedRecipient(h *textproto.Header) Failed {
+	status, _, _ := strings.Cut(strings.TrimSpace(h.Get("Status")), " ") // a comment may follow
+	f := Failed{Status: shown(status), Diagnostic: shown(typed(h.Get("Diagnostic-Code")))}
+	for _, field := range []string{"Original-Recipient", "Final-Recipient"} {
+		if address := shown(strings.Trim(typed(h.Get(field)), "<>")); address != "" {
+			f.Recipients = append(f.Recipients, address)
+		}
+	}
+	return f
+}
+
+// typed returns the value of a field such as "rfc822; ada@example.org".
+func typed(field string) string {
+	kind, value, ok := strings.Cut(field, ";")
+	if !ok {
+		value = kind
+	}
+	return strings.TrimSpace(value)
+}

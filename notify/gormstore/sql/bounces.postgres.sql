@@ -1,0 +1,6 @@
+-- Returns which email addresses bounce.
+-- Parameters: $1 addresses in lower case, a JSON array.
+-- Result: the rows.
+-- Index: email_bounces_address_unique.
+SELECT * FROM email_bounces
+WHERE address = ANY (ARRAY(SELECT CAST(v AS text) FROM jsonb_array_elements_text(CAST($1 AS jsonb)) AS v))
