@@ -6,7 +6,7 @@
 # what changed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak load upgrade crash fuzz clocks attack interop active-directory pooler pictures alerts manifests deb deb-test sbom licenses reproducible fmt clean
+.PHONY: help run build page program test installed test-program test-packages test-page lint lint-go lint-page race bench soak load upgrade crash fuzz clocks attack interop active-directory pooler pictures alerts manifests deb deb-test image-test sbom licenses reproducible fmt clean
 
 GO ?= go
 # Without MessagePack, which punctual does not speak and which takes long to compile.
@@ -42,6 +42,7 @@ help:
 	@echo 'make manifests  write deploy/kubernetes from the Helm chart, and check both'
 	@echo 'make deb     a Debian package in bin/, of DEB_ARCH=amd64 or arm64'
 	@echo 'make deb-test  install, upgrade and remove the Debian package in a minimal Debian; by root'
+	@echo 'make image-test  build the image, start docker-compose.yml and book a meeting; by root'
 	@echo 'make sbom    list all modules in the program and the page, with licenses, in bin/*.cdx.json'
 	@echo 'make licenses  check the licenses of all dependencies, and write them to bin/licenses.txt'
 	@echo 'make reproducible  build the program twice from nothing and compare the bytes'
@@ -213,6 +214,12 @@ deb: page
 
 deb-test: page
 	@.ci/deb-test
+
+# The image and docker-compose.yml, with Debian's podman; the other images are stand-ins.
+image-test:
+	@.ci/node
+	@.ci/install image-test
+	@.ci/image-test
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
