@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,7 @@ type Service struct {
 	begins       Limiter
 	secondFactor atomic.Value // SecondFactorMode
 
+	noting      sync.Map      // what is used: its use is being stored
 	answerReset time.Duration // shortest duration of RequestReset
 	sessionTTL  atomic.Int64
 	tokenTTL    atomic.Int64 // of API tokens created without an expiry; 0: never

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"punctual/account/fault"
@@ -90,8 +91,7 @@ func (s *Service) OpenFeed(ctx context.Context, secret string) (*Feed, *Principa
 	}
 	now := s.instant()
 	if since := now.Add(-lastUsePrecision); f.LastUsedAt.Before(since) {
-		// Best effort: the next request tries again.
-		_ = s.store.TouchFeed(ctx, f.ID, now, since)
+		s.noteUse(ctx, "feed "+strconv.FormatInt(f.ID, 10), func(ctx context.Context) error { return s.store.TouchFeed(ctx, f.ID, now, since) })
 	}
 	return f, principal(u, &Token{}), nil
 }

@@ -168,6 +168,32 @@ func (s *Service) Logout(ctx context.Context, p *Principal) error {
 // lastUsePrecision limits how often a use is stored.
 const lastUsePrecision = time.Minute
 
+// A request waits this long until its use is stored, although on SQLite others may write for seconds.
+const (
+	usePatience = 100 * time.Millisecond
+	useTimeout  = 20 * time.Second
+)
+
+// noteUse stores a use by calling touch, which may go on after noteUse returns. Best effort: a later request
+// tries again, but no two at once.
+func (s *Service) noteUse(ctx context.Context, of string, touch func(context.Context) error) {
+	if _, noting := s.noting.LoadOrStore(of, true); noting {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), useTimeout)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		defer s.noting.Delete(of)
+		_ = touch(ctx)
+	}()
+	select {
+	case <-done:
+	case <-time.After(usePatience):
+	}
+}
+
 // Authenticate returns the owner of a secret, or [ErrUnauthorized] if it is unknown, expired or of
 // a disabled user. It reads the database each time, so that a revocation takes effect at once in
 // all processes.
@@ -187,8 +213,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (*Principal, 
 		return nil, ErrUnauthorized
 	}
 	if since := now.Add(-lastUsePrecision); t.LastUsedAt.Before(since) {
-		// Best effort: the next request tries again.
-		_ = s.store.TouchToken(ctx, t.ID, now, since)
+		s.noteUse(ctx, "token "+strconv.FormatInt(t.ID, 10), func(ctx context.Context) error { return s.store.TouchToken(ctx, t.ID, now, since) })
 	}
 	return principal(u, t), nil
 }

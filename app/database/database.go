@@ -83,7 +83,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 }
 
 // connect checks that the database answers and opens gorm on it. gorm does not prepare statements:
-// pgx prepares them itself, and SQLite's belong to one pool each.
+// pgx does that itself, and on SQLite each connection keeps its own (keepingConn).
 func (db *DB) connect(ctx context.Context, dialector gorm.Dialector) (err error) {
 	if err := db.firstPing(ctx); err != nil {
 		return err

@@ -85,14 +85,14 @@ func openSQLite(_ context.Context, u string, o Options) (*DB, gorm.Dialector, er
 	if err := keepPrivate(path); err != nil {
 		return nil, nil, err
 	}
-	writer, err := sql.Open("sqlite", dsn(path, nil))
+	writer, err := openKeeping(dsn(path, nil))
 	if err != nil {
 		return nil, nil, err
 	}
 	// Writers that wait for this connection are served in turn, and much faster than those
 	// that wait for SQLite's lock.
 	writer.SetMaxOpenConns(1)
-	readers, err := sql.Open("sqlite", dsn(path, url.Values{"_query_only": {"1"}}))
+	readers, err := openKeeping(dsn(path, url.Values{"_query_only": {"1"}}))
 	if err != nil {
 		return nil, nil, err
 	}
