@@ -49,7 +49,7 @@ func TestApproval_timesOut(t *testing.T) {
 		alice.Book(t, booking)
 
 		// The start is the deadline when it comes first.
-		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(3600), []int64{room.ID}))
+		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(1800), []int64{room.ID}))
 		if soon.Approval.Deadline == nil || !soon.Approval.Deadline.Equal(soon.Start) {
 			t.Errorf("deadline %v of a request for %v", soon.Approval.Deadline, soon.Start)
 		}
@@ -294,7 +294,7 @@ func TestApproval_timers(t *testing.T) {
 		boss.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"away": nil}, nil)
 
 		// Nobody decides: the installation approves.
-		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(3600), []int64{room.ID}))
+		soon := alice.Book(t, testenv.Booking(inSeconds(6), inSeconds(1800), []int64{room.ID}))
 		eventually(t, soon.Start.Add(slack), "approved in time", func() bool { return len(entries(alice.History(t, soon.ID), "confirmed")) == 1 })
 		wantOnce(t, alice.History(t, soon.ID), "confirmed", "timer", soon.Start)
 		wantNothingTwice(t, mail)
