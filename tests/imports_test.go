@@ -58,7 +58,7 @@ var rules = []rule{
 	{"delayjob/gormstore", []string{"..", "app/database/sqlfile", "delayjob/admin", "delayjob/lateness", "delayjob/pause", "delayjob/topics"}, []string{"gorm.io/"}},
 	{"delayjob/httpapi", []string{"..", "delayjob/admin", "delayjob/lateness", "account", "account/fault", "account/rest"}, []string{"danielgtaylor/huma"}},
 	{"delayjob/webhook", nil, nil},
-	{"delayjob/topics", []string{"..", "account/fault", "delayjob/gather", "delayjob/webhook"}, nil},
+	{"delayjob/topics", []string{"..", "account/fault", "delayjob/gather", "delayjob/pause", "delayjob/webhook"}, nil},
 	{"delayjob/topics/httpapi", []string{"..", "account", "account/fault", "account/rest"}, []string{"danielgtaylor/huma"}},
 
 	{"migrations", nil, []string{"pressly/goose"}},
@@ -123,7 +123,7 @@ var rules = []rule{
 	{"meeting/linkpages", []string{"..", "meeting/approval", "meeting/booking", "meeting/clock", "meeting/waitlist", "account", "account/fault", "account/signing"}, []string{"gin-gonic/gin"}},
 	{"meeting/publicpages", []string{"..", "meeting/clock", "meeting/public", "account", "account/fault"}, []string{"gin-gonic/gin"}},
 	{"meeting/gormstore", []string{"..", "app/database/fold", "app/database/receipt", "app/database/sqlfile", "app/database/transaction", "meeting/booking", "meeting/caldav", "meeting/clock", "meeting/events", "meeting/finding", "meeting/importing", "meeting/photo", "meeting/policy", "meeting/recurrence", "meeting/report", "meeting/scheduling", "delayjob/failpoint", "account/fault"}, []string{"golang.org/x/sync", "gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
-	{"meeting/httpapi", []string{"..", "meeting/approval", "meeting/booking", "meeting/branding", "meeting/clock", "meeting/door", "meeting/events", "meeting/feed", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/linkpages", "meeting/places", "meeting/policy", "meeting/public", "meeting/recurrence", "meeting/report", "meeting/series", "meeting/waitlist", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
+	{"meeting/httpapi", []string{"..", "delayjob/pause", "meeting/approval", "meeting/booking", "meeting/branding", "meeting/clock", "meeting/door", "meeting/events", "meeting/feed", "meeting/finding", "meeting/importing", "meeting/itip", "meeting/linkpages", "meeting/places", "meeting/policy", "meeting/public", "meeting/recurrence", "meeting/report", "meeting/series", "meeting/waitlist", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},
 
 	{"*/gormstore", []string{"..", "account/fault", "app/database/sqlfile"}, []string{"gorm.io/", "jackc/pgx", "modernc.org/sqlite"}},
 	{"*/httpapi", []string{"..", "account", "account/fault", "account/rest"}, []string{"gin-gonic/gin", "danielgtaylor/huma"}},

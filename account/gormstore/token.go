@@ -220,6 +220,9 @@ func (s *Store) DeleteExpiredTokens(ctx context.Context, now time.Time, limit in
 		row any
 	}{{"id", &tokenRow{}}, {"hash", &logoutTokenRow{}}} {
 		expired := db.Model(of.row).Select(of.key).Where("expires_at <= ?", instant(now)).Limit(limit)
+		if db.Name() == "postgres" { // two that delete the same rows in different orders would deadlock
+			expired = expired.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
+		}
 		done := db.Where(of.key+" IN (?) AND expires_at <= ?", expired, instant(now)).Delete(of.row) // again: one of them may have been renewed meanwhile
 		if done.Error != nil {
 			return deleted, wrap("delete expired tokens", done.Error)

@@ -141,7 +141,8 @@ func (db *DB) firstPing(ctx context.Context) error {
 // Ping reports whether the database answers. On SQLite it does not wait for writers.
 func (db *DB) Ping(ctx context.Context) error {
 	if db.readers != nil {
-		return db.readers.PingContext(ctx)
+		var n int
+		return db.readers.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n) // reads the file
 	}
 	return db.SQL.PingContext(ctx)
 }

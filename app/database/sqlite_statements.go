@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -49,8 +50,12 @@ type sqliteConn interface {
 	driver.Validator
 }
 
-// keptStatements is how many each connection keeps: most of those that requests run. One takes some 20 kB.
-const keptStatements = 100
+// keptStatements is how many each connection keeps: most of those that requests run. Longer texts, as of rows
+// that are inserted by hundreds, are not kept: they differ each time, and take much memory.
+const (
+	keptStatements = 100
+	longestKept    = 8 << 10
+)
 
 // keepingConn is used by one goroutine at a time, as each [driver.Conn].
 type keepingConn struct {
@@ -89,9 +94,7 @@ func (c *keepingConn) take(ctx context.Context, text string) (*keptStatement, er
 		last := e.Value.(*keptStatement)
 		e = e.Prev()
 		if !last.inUse {
-			if err := c.drop(last); err != nil {
-				return nil, err
-			}
+			_ = c.drop(last) // it reports how it ran last, which its caller knows
 		}
 	}
 	return s, nil
@@ -99,12 +102,11 @@ func (c *keepingConn) take(ctx context.Context, text string) (*keptStatement, er
 
 // keeps reports whether a text is one statement that reads or changes rows. Others are rare.
 func keeps(text string) bool {
-	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n("), " ")
-	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE":
-		return !strings.Contains(text, ";")
+	if len(text) > longestKept || strings.Contains(text, ";") {
+		return false
 	}
-	return false
+	words := strings.FieldsFunc(text[:min(len(text), 20)], func(r rune) bool { return r <= ' ' || r == '(' })
+	return len(words) > 0 && slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE"}, words[0])
 }
 
 func (c *keepingConn) drop(s *keptStatement) error {
@@ -144,9 +146,7 @@ func (c *keepingConn) QueryContext(ctx context.Context, query string, args []dri
 
 func (c *keepingConn) Close() error {
 	for e := c.latest.Front(); e != nil; e = c.latest.Front() {
-		if err := c.drop(e.Value.(*keptStatement)); err != nil {
-			break // the connection reports it
-		}
+		_ = c.drop(e.Value.(*keptStatement))
 	}
 	return c.sqliteConn.Close()
 }

@@ -432,14 +432,20 @@ func TestTrim_keyClaimedMeanwhile(t *testing.T) {
 	trimmed := make(chan error, 1)
 	err := db.Gorm.Transaction(func(tx *gorm.DB) error {
 		req.Owner = "second"
+		if err := tx.Exec("SET LOCAL idle_in_transaction_session_timeout = 0").Error; err != nil {
+			return err
+		}
 		if first, _, err := (store{tx}).claim(t.Context(), req, now); err != nil || !first {
 			return fmt.Errorf("not claimed: %w", err)
 		}
 		go func() { trimmed <- s.trim(t.Context(), now) }()
 		waiting := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-		for n, end := 0, time.Now().Add(time.Minute); n == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for n, end := 0, time.Now().Add(time.Minute); n == 0; time.Sleep(time.Millisecond) {
 			if err := db.SQL.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil {
 				return err
+			}
+			if time.Now().After(end) {
+				return errors.New("the deletion does not wait for the row")
 			}
 		}
 		return nil

@@ -11,8 +11,11 @@ import (
 // Shortest is the shortest pause: within it, everyone who waits for a SQLite file looks at it.
 const Shortest = 150 * time.Millisecond
 
+// longest is the longest pause: after it, everyone who waited has had their turn.
+const longest = time.Second
+
 // Parts calls part until it has no more to do or fails. After each part it pauses, as long as the part
-// took and at least [Shortest]. It returns the error of ctx if that ends in a pause.
+// took, at least [Shortest] and at most a second. It returns the error of ctx if that ends in a pause.
 func Parts(ctx context.Context, part func() (more bool, err error)) error {
 	for {
 		began := time.Now()
@@ -45,8 +48,8 @@ func (s *Steps) Next(ctx context.Context) error {
 
 type never struct{}
 
-// Never returns a context without pauses, for work within one transaction: there a pause would keep
-// others waiting.
+// Never returns a context without pauses, for work for which somebody waits, and within one transaction: there
+// a pause would keep others waiting.
 func Never(ctx context.Context) context.Context { return context.WithValue(ctx, never{}, true) }
 
 func after(ctx context.Context, took time.Duration) error {
@@ -56,7 +59,7 @@ func after(ctx context.Context, took time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(max(took, Shortest)):
+	case <-time.After(min(max(took, Shortest), longest)):
 		return nil
 	}
 }

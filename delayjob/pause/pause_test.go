@@ -19,6 +19,7 @@ func TestParts(t *testing.T) {
 			{name: "one part", takes: []time.Duration{time.Second}, want: time.Second},
 			{name: "short parts", takes: []time.Duration{time.Millisecond, time.Millisecond, 0}, want: 2*time.Millisecond + 2*Shortest},
 			{name: "a long part", takes: []time.Duration{time.Second, 0}, want: 2 * time.Second},
+			{name: "a very long part", takes: []time.Duration{time.Minute, 0}, want: 61 * time.Second},
 			{name: "within a transaction", ctx: Never(t.Context()), takes: []time.Duration{time.Second, 0}, want: time.Second},
 		} {
 			ctx := c.ctx

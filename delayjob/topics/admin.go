@@ -3,6 +3,8 @@ package topics
 import (
 	"context"
 	"time"
+
+	"punctual/delayjob/pause"
 )
 
 // SetPaused pauses or resumes a topic. The service does not hand out jobs of a paused topic.
@@ -44,7 +46,7 @@ func (s *Service) Topic(ctx context.Context, topic string) (Stats, [60]int, time
 
 // Dead pages through dead jobs; see [Store.Dead].
 func (s *Service) Dead(ctx context.Context, topic string, after *Job, limit int) ([]*Job, error) {
-	if err := s.store.Settle(ctx, s.Now()); err != nil {
+	if err := s.store.Settle(pause.Never(ctx), s.Now()); err != nil {
 		return nil, err
 	}
 	return s.store.Dead(ctx, topic, after, limit)
@@ -71,7 +73,7 @@ func (s *Service) Requeue(ctx context.Context, k Key) error {
 // job. If next is not nil, the following page starts there. Jobs come without their bodies.
 func (s *Service) List(ctx context.Context, topic string, state State, after *Job, limit int) (js []*Job, next *Job, now time.Time, err error) {
 	if now = s.Now(); state == IsDead || state == IsExpired || state == "" {
-		if err := s.store.Settle(ctx, now); err != nil {
+		if err := s.store.Settle(pause.Never(ctx), now); err != nil {
 			return nil, nil, now, err
 		}
 	}

@@ -55,7 +55,7 @@ func (s *Service) watchOutage(ctx context.Context) {
 			}
 			continue
 		}
-		pause(ctx, outagePoll)
+		rest(ctx, outagePoll)
 		trying, cancel := context.WithTimeout(ctx, outageTry)
 		_, err := s.queue.Stats(trying, jobPrefix)
 		cancel()

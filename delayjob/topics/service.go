@@ -83,20 +83,24 @@ func (s *Service) Run(ctx context.Context) error {
 	defer watching.Wait()
 	watching.Go(func() { s.listen(ctx) })
 	watching.Go(func() { s.watchOutage(ctx) })
-	settle, trim := time.NewTicker(settleEvery), time.NewTicker(trimEvery)
-	defer settle.Stop()
-	defer trim.Stop()
+	watching.Go(func() { // beside the other: it may take minutes
+		s.tidy(ctx, trimEvery, func() error { return s.store.Trim(ctx, s.Now().Add(-keepOver)) })
+	})
+	s.tidy(ctx, settleEvery, func() error { return s.store.Settle(ctx, s.Now()) })
+	return nil
+}
+
+// tidy calls do at intervals until ctx ends.
+func (s *Service) tidy(ctx context.Context, interval time.Duration, do func() error) {
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-settle.C:
-			err = s.store.Settle(ctx, s.Now())
-		case <-trim.C:
-			err = s.store.Trim(ctx, s.Now().Add(-keepOver))
+			return
+		case <-ticks.C:
 		}
-		if err != nil && ctx.Err() == nil {
+		if err := do(); err != nil && ctx.Err() == nil {
 			s.log.Warn("tidying up the jobs of topics failed", "error", err)
 		}
 	}

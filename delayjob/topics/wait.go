@@ -77,7 +77,7 @@ func (s *Service) listen(ctx context.Context) {
 			if failures++; ctx.Err() == nil && failures == 1 {
 				s.log.Warn("wake-up hints for pops unavailable, polling", "error", err)
 			}
-			pause(ctx, time.Second)
+			rest(ctx, time.Second)
 			continue
 		}
 		failures = 0
@@ -125,7 +125,7 @@ func (s *Service) wait(ctx context.Context, w *waiter, next time.Time) bool {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

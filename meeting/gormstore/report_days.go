@@ -440,7 +440,8 @@ func (s *Store) addMissing(tx *gorm.DB, inForce string, at time.Time) (bool, err
 	n, done := 0, 0
 	left := slices.Sorted(maps.Keys(missing))
 	for len(left) > 0 && done < datesAtOnce && n < rowsAtOnce {
-		next := min(max(1, done), datesAtOnce-done, len(left)) // as many as so far: how much they have is known after
+		next := min(max(1, done), datesAtOnce-done, len(left)) // as many as so far, if they have as many rows
+		next = min(next, max(1, (rowsAtOnce-n)*done/max(n, 1)))
 		var of []*placeDay
 		for _, date := range left[:next] {
 			of = append(of, missing[date]...)

@@ -11,6 +11,7 @@ import (
 
 	"punctual/account/fault"
 	"punctual/account/rest"
+	"punctual/delayjob/pause"
 	"punctual/meeting"
 	"punctual/meeting/importing"
 	"punctual/meeting/itip"
@@ -93,7 +94,7 @@ func RegisterImports(api huma.API, imports *importing.Service) {
 				return nil, err
 			}
 			from, _ := time.Parse(time.DateOnly, body.From) // its format was checked; none is the zero time
-			report, err := imports.Import(ctx, by, []importing.Source{{Calendar: calendar}}, importing.Options{
+			report, err := imports.Import(pause.Never(ctx), by, []importing.Source{{Calendar: calendar}}, importing.Options{
 				OnConflict: meeting.OnConflict(body.OnConflict), DryRun: body.DryRun, From: from,
 				RoomID: body.RoomID, Rooms: body.Rooms, OrganizerEmail: body.OrganizerEmail, Override: body.OverrideReason,
 			})

@@ -1,12 +1,7 @@
 package sqlfile_test
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"punctual/app/database"
@@ -33,31 +28,4 @@ func TestRaw_choosesDialectAndPassesParameters(t *testing.T) {
 			t.Errorf("within: %v, %v", numbers, err)
 		}
 	})
-}
-
-// TestFiles_nameTheirColumns: with * in the result of a statement, processes of this version would fail after a
-// newer one added a column, once on each connection that has prepared the statement.
-func TestFiles_nameTheirColumns(t *testing.T) {
-	all := regexp.MustCompile(`(?i)(select|returning|,)\s+(\w+\.)?\*`)
-	files := 0
-	root := filepath.Join("..", "..", "..")
-	for _, top := range []string{"account", "app", "delayjob", "meeting", "notify"} {
-		err := filepath.WalkDir(filepath.Join(root, top), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".sql") {
-				return err
-			}
-			files++
-			text, err := os.ReadFile(path)
-			if found := all.Find(text); found != nil {
-				t.Errorf("%s: %q: must name the columns", path, found)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if files == 0 {
-		t.Error("found no files")
-	}
 }
