@@ -116,9 +116,8 @@ func (d *Deliver) read(events []int64) (answer bodiesOrError) {
 			answer.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	slices.Sort(events)
 	answer.of = map[int64][]byte{}
-	for page := range slices.Chunk(slices.Compact(events), readMost) {
+	for page := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(events))), readMost) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		bodies, err := d.bodies.Bodies(ctx, page)
 		cancel()

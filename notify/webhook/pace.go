@@ -137,10 +137,11 @@ func (p *paces) line(webhook int64) time.Duration {
 	if one == nil {
 		return 0
 	}
-	if wait := max(time.Until(one.turn), time.Until(one.rests)); wait > 0 {
-		return wait + rand.N(time.Second) // not all at once
+	wait := max(0, time.Until(one.turn))
+	if rest := time.Until(one.rests); rest > 0 {
+		wait = max(wait, rest+rand.N(time.Second)) // not all at once
 	}
-	return 0
+	return wait
 }
 
 // spread returns a random time from d to twice that.
