@@ -114,8 +114,8 @@ func (a *acks) run() {
 // succeed adds the successors of messages whose leases are still held. Another holder plans the
 // successor itself: by then the one planned here may replace a run that has not been made.
 //
-// If the lease is lost in between, the other holder's successor is not earlier, so an earlier one
-// planned here has a lower version and changes nothing.
+// If the lease is lost in between, the later of the two successors remains, as it has the higher
+// version. That skips at most runs that were missed before this call, as it does if no lease is lost.
 func (a *acks) succeed(ctx context.Context, over []*delivery, next []Message) []error {
 	errs := make([]error, len(over))
 	var held []int

@@ -3,8 +3,10 @@ package redisqueue
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -513,18 +515,9 @@ func TestQueue_hangingServer(t *testing.T) {
 	server := testenv.RedisServer(t)
 	q := openQueue(t, server.URL())
 	server.Do(t, "CLIENT", "PAUSE", 600_000, "ALL")
-	best := time.Hour
-	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		begin := time.Now()
-		_, err := q.Add(ctx, messages(1, q.Now())...)
-		best = min(best, time.Since(begin))
-		cancel()
-		if err == nil {
-			t.Error("the server was not paused")
-		}
-	}
-	if best > time.Minute {
-		t.Errorf("a context of 100 ms ended the call after %v", best)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := q.Add(ctx, messages(1, q.Now())...); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a call that hangs ends with %v", err)
 	}
 }

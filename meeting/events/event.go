@@ -24,6 +24,8 @@ type Store interface {
 	// they begin. All transactions with numbers below ended had ended before the events were
 	// read; ended is 0 if transactions run one at a time.
 	Events(ctx context.Context, after int64, limit int) (events []Event, ended uint64, err error)
+	// EventsByID returns the events that exist, by ID.
+	EventsByID(ctx context.Context, ids []int64) ([]Event, error)
 	// Mark returns a number above those of all transactions that have begun to write.
 	Mark(ctx context.Context) (uint64, error)
 	// LastEvent returns the highest ID of an event; 0 if there is none.

@@ -128,21 +128,9 @@ func (f *Stream) read(ctx context.Context) (time.Duration, error) {
 // Updates returns events by ID, each with its meeting as it is now. It leaves out events that no
 // longer exist, and those of meetings that no longer exist.
 func (f *Stream) Updates(ctx context.Context, ids []int64) (map[int64]Update, error) {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	var found []Event
-	for len(ids) > 0 { // most IDs are consecutive
-		events, _, err := f.store.Events(ctx, ids[0]-1, min(2*len(ids), pageSize))
-		if err != nil {
-			return nil, err
-		}
-		last := ids[0]
-		for _, e := range events {
-			if _, ok := slices.BinarySearch(ids, e.ID); ok {
-				found = append(found, e)
-			}
-			last = e.ID
-		}
-		ids = slices.DeleteFunc(ids, func(id int64) bool { return id <= last })
+	found, err := f.store.EventsByID(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	updates, err := f.updates(ctx, found)
 	if err != nil {

@@ -59,6 +59,12 @@ func (l *eventLog) Events(_ context.Context, after int64, limit int) ([]Event, u
 	return slices.Clone(l.entries[i:min(len(l.entries), i+limit)]), r, nil
 }
 
+func (l *eventLog) EventsByID(_ context.Context, ids []int64) ([]Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.entries), func(e Event) bool { return !slices.Contains(ids, e.ID) }), nil
+}
+
 func (l *eventLog) Mark(context.Context) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,12 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"gorm.io/gorm"
+
 	"punctual/meeting"
 	"punctual/meeting/events"
 )
 
+// selectEvents selects entries of the history with the rooms that a meeting left, and those that a
+// requested change is about, as a JSON array of three arrays.
+const selectEvents = `SELECT id, action, at, meeting_id, CASE WHEN changes IS NOT NULL THEN {postgres: jsonb_build_array}{sqlite: json_array}(
+		changes -> 'room_ids' -> 'from', changes -> 'pending_change' -> 'from' -> 'room_ids', changes -> 'pending_change' -> 'to' -> 'room_ids') END
+	FROM history`
+
 var (
-	getEvents  = load("events")
+	getEvents  = write(selectEvents + ` WHERE id > $1 ORDER BY id LIMIT $2`)
+	eventsByID = write(selectEvents + ` WHERE id ` + amongIDs + ` ORDER BY id`)
 	lastEvent  = write(`SELECT COALESCE(max(id), 0) FROM history`)
 	getEnded   = write(`SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`)
 	takeNumber = write(`SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)`) // the only way to know which numbers were issued
@@ -25,6 +34,15 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (found []eve
 			return nil, 0, fmt.Errorf("events: %w", err)
 		}
 	}
+	found, err = s.events(tx, getEvents, after, limit)
+	return found, ended, err
+}
+
+func (s *Store) EventsByID(ctx context.Context, ids []int64) ([]events.Event, error) {
+	return s.events(s.db.WithContext(ctx), eventsByID, s.ids(ids...))
+}
+
+func (s *Store) events(tx *gorm.DB, q statement, args ...any) (found []events.Event, err error) {
 	err = s.query(tx, func(rows *sql.Rows) error {
 		var e events.Event
 		var named []byte
@@ -40,11 +58,11 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (found []eve
 		}
 		found = append(found, e)
 		return nil
-	}, getEvents, after, limit)
+	}, q, args...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("events: %w", err)
+		return nil, fmt.Errorf("events: %w", err)
 	}
-	return found, ended, nil
+	return found, nil
 }
 
 func (s *Store) Mark(ctx context.Context) (number uint64, err error) {

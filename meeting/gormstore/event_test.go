@@ -32,6 +32,11 @@ func TestEvents(t *testing.T) {
 		if err != nil || last != events[2].ID {
 			t.Errorf("the last is %d, want %d (%v)", last, events[2].ID, err)
 		}
+		byID, err := f.store.EventsByID(t.Context(), []int64{events[2].ID, 1 << 40, events[0].ID, events[2].ID})
+		if err != nil {
+			t.Error(err)
+		}
+		f.want("events by ID", byID, append(events[:1:1], events[2]))
 		if some, _, err := f.store.Events(t.Context(), events[0].ID, 1); err != nil || len(some) != 1 || some[0].ID != events[1].ID {
 			t.Errorf("a page: %+v, %v", some, err)
 		}

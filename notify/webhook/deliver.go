@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -83,47 +85,90 @@ func (d *Deliver) pickAll(ids []int64) []pickedOrError {
 	picked, err := d.store.Pick(ctx, ids)
 	answers := make([]pickedOrError, len(ids))
 	for i, id := range ids {
-		answers[i] = pickedOrError{picked[id], err}
+		p := picked[id]
+		if p.Delivery != nil { // each handler changes its own
+			p.Delivery, p.Webhook = new(*p.Delivery), new(*p.Webhook)
+		}
+		answers[i] = pickedOrError{p, err}
 	}
 	return answers
 }
 
+// readAll reads the bodies of all lists together or, if that fails, list by list, so that an event
+// that cannot be read does not block others.
 func (d *Deliver) readAll(lists [][]int64) []bodiesOrError {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	events := slices.Concat(lists...)
-	slices.Sort(events)
-	bodies, err := d.bodies.Bodies(ctx, slices.Compact(events)) // an event of several webhooks is rendered once
-	return slices.Repeat([]bodiesOrError{{bodies, err}}, len(lists))
+	answer := d.read(slices.Concat(lists...))
+	answers := slices.Repeat([]bodiesOrError{answer}, len(lists))
+	if answer.err != nil && len(lists) > 1 && !d.opts.Down(answer.err) {
+		for i := range lists {
+			answers[i] = d.read(lists[i])
+		}
+	}
+	return answers
 }
 
-// recordAll stores deliveries together or, if that fails, one by one, so that a rejected one does
-// not block the others.
-func (d *Deliver) recordAll(lists [][]*Delivery) []error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	all := slices.Concat(lists...)
-	err := d.store.Record(ctx, all)
-	errs := slices.Repeat([]error{err}, len(lists))
-	if err == nil || len(all) == 1 || d.opts.Down(err) {
-		return errs
+const readMost = 500 // events whose bodies are read together
+
+// read reads the body of each event once, although it may be posted to several webhooks.
+func (d *Deliver) read(events []int64) (answer bodiesOrError) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	answer.of = map[int64][]byte{}
+	for page := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(events))), readMost) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		bodies, err := d.bodies.Bodies(ctx, page)
+		cancel()
+		if err != nil {
+			return bodiesOrError{err: err}
+		}
+		maps.Copy(answer.of, bodies)
 	}
-	for i, ds := range lists {
-		errs[i] = nil
-		for j := range ds {
-			errs[i] = cmp.Or(errs[i], d.store.Record(ctx, ds[j:j+1]))
+	return answer
+}
+
+// recordAll stores deliveries together or, if that fails, list by list and then one by one, so that
+// a rejected one does not block the others.
+func (d *Deliver) recordAll(lists [][]*Delivery) []error {
+	all := slices.Concat(lists...)
+	err := d.recordNow(all)
+	errs := slices.Repeat([]error{err}, len(lists))
+	switch {
+	case err == nil || len(all) == 1 || d.opts.Down(err):
+	case len(lists) > 1:
+		for i := range lists {
+			errs[i] = d.recordAll(lists[i : i+1])[0]
+		}
+	default:
+		errs[0] = nil
+		for i := range all {
+			errs[0] = cmp.Or(errs[0], d.recordNow(all[i:i+1]))
 		}
 	}
 	return errs
+}
+
+func (d *Deliver) recordNow(ds []*Delivery) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return d.store.Record(ctx, ds)
 }
 
 func (d *Deliver) nextAll(firsts []*Delivery) []waitingOrError {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	waiting, err := d.store.Next(ctx, firsts, d.now(), pageMost)
+	if err != nil {
+		return slices.Repeat([]waitingOrError{{err: err}}, len(firsts))
+	}
 	answers := make([]waitingOrError, len(firsts))
-	for i, first := range firsts {
-		answers[i] = waitingOrError{waiting[first.ID], err}
+	for i, w := range waiting {
+		if w.Webhook != nil { // each handler changes its own
+			w.Webhook = new(*w.Webhook)
+		}
+		answers[i].Waiting = w
 	}
 	return answers
 }
@@ -258,7 +303,7 @@ func retryBehind(ahead int, late time.Duration) time.Duration {
 const (
 	leadMost   = 100 // posts per handler and message
 	leadTime   = 5 * time.Second
-	shortPause = time.Second // longer pauses end the leading
+	shortPause = 2 * latest // longer pauses end the leading; those for want of a slot never do
 )
 
 // takeOver continues a leading delivery after its handler ended, and keeps that handler from
@@ -284,10 +329,11 @@ func (d *Deliver) takeOver(ctx context.Context, first *Delivery, w *Webhook) err
 }
 
 // lead posts the deliveries that wait for first, one after another, until none is left or one
-// fails. After a while it snoozes the message of first, due now, for the rest.
+// fails. After a while, or if others wait for the slot, it snoozes the message of first, due now, for
+// the rest.
 func (d *Deliver) lead(ctx context.Context, first *Delivery, s *slot) error {
 	begun := time.Now()
-	for n := 0; n < leadMost && time.Since(begun) < leadTime; {
+	for n := 0; n < leadMost && time.Since(begun) < leadTime && (n == 0 || !s.wanted()); {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -299,7 +345,8 @@ func (d *Deliver) lead(ctx context.Context, first *Delivery, s *slot) error {
 		if len(next.Deliveries) == 0 {
 			return d.finish(first)
 		}
-		posted, wait, err := d.follow(ctx, next.Deliveries, next.Webhook, s, read.Add(pageTime))
+		page := next.Deliveries[:min(len(next.Deliveries), leadMost-n)]
+		posted, wait, err := d.follow(ctx, page, next.Webhook, s, read.Add(pageTime))
 		n += posted
 		switch {
 		case err != nil:
@@ -342,7 +389,7 @@ func (d *Deliver) follow(ctx context.Context, waiting []*Delivery, w *Webhook, s
 		return 0, 0, d.unlessDown(texts.err)
 	}
 	for _, one := range waiting {
-		if n > 0 && time.Now().After(until) {
+		if time.Now().After(until) {
 			return n, 0, nil
 		}
 		done = append(done, one)
@@ -415,7 +462,6 @@ func (d *Deliver) post(ctx context.Context, one *Delivery, w *Webhook, text []by
 		if err := d.stop(ctx, w); err != nil {
 			return err
 		}
-		w.Active = false
 		d.setOutcome(one, o, Failed)
 		return nil
 	}
@@ -437,8 +483,9 @@ func (d *Deliver) failed(one *Delivery, o Outcome, last bool) error {
 	return verdict
 }
 
+// stop deactivates a webhook and sets w to what it is now.
 func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
-	_, err := d.store.UpdateWebhook(ctx, w.ID, func(is *Webhook) error {
+	now, err := d.store.UpdateWebhook(ctx, w.ID, func(is *Webhook) error {
 		if is.URL != w.URL { // the URL has changed since
 			return nil
 		}
@@ -447,10 +494,15 @@ func (d *Deliver) stop(ctx context.Context, w *Webhook) error {
 		is.UpdatedAt = d.now()
 		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
+	switch {
+	case err == nil:
+		*w = *now
+	case errors.Is(err, ErrNotFound):
+		w.Active = false
+	default:
+		return d.unlessDown(err)
 	}
-	return d.unlessDown(err)
+	return nil
 }
 
 func (d *Deliver) setOutcome(one *Delivery, o Outcome, s State) {

@@ -13,7 +13,7 @@ const (
 	atOnce   = 8
 	atMost   = 32
 	quick    = 100 * time.Millisecond
-	maxWaits = atMost // posts that wait for a slot; further ones are retried later
+	maxWaits = atOnce // posts that wait for a slot; further ones are retried later
 	patient  = 250 * time.Millisecond
 	soonest  = 5 * time.Millisecond
 	latest   = 5 * time.Second // posts without a slot are retried within twice this time
@@ -33,7 +33,8 @@ type pace struct {
 	busy     int
 	waits    int           // posts that wait for a slot, at most maxWaits
 	free     chan struct{} // one token for each slot released while posts waited
-	failures int           // consecutive
+	failures int           // consecutive; posts that fail together count once
+	failed   time.Time     // when the last failure was counted
 	rests    time.Time     // no posts until then
 	turn     time.Time     // when the next post without a slot may retry
 	held     time.Duration // how long the last slot was held
@@ -99,8 +100,8 @@ func (p *paces) try(webhook int64, now time.Time, mayWait bool) (wait time.Durat
 	case now.Before(one.rests):
 		return one.rests.Sub(now) + rand.N(time.Second), nil, nil
 	case probing && one.busy > 0:
-		return spread(max(latest, rest(one.failures)/4)), nil, nil
-	case one.busy >= one.slots && mayWait && one.waits < maxWaits:
+		return spread(latest), nil, nil
+	case one.busy >= one.slots && mayWait && one.waits < maxWaits && now.Sub(one.moved) < patient:
 		one.waits++
 		return 0, nil, one.free
 	case one.busy >= one.slots:
@@ -136,7 +137,11 @@ func (p *paces) line(webhook int64) time.Duration {
 	if one == nil {
 		return 0
 	}
-	return max(0, time.Until(one.turn), time.Until(one.rests))
+	wait := max(0, time.Until(one.turn))
+	if rest := time.Until(one.rests); rest > 0 {
+		wait = max(wait, rest+rand.N(time.Second)) // not all at once
+	}
+	return wait
 }
 
 // spread returns a random time from d to twice that.
@@ -162,8 +167,12 @@ func (s *slot) ended(how ended, took time.Duration) {
 			one.offer()
 		}
 	case failing:
-		one.failures++
 		one.slots = atOnce
+		if now.Add(-took).Before(one.failed) {
+			return
+		}
+		one.failures++
+		one.failed = now
 		one.rests = now.Add(rest(one.failures))
 	}
 }
@@ -173,6 +182,13 @@ func (s *slot) wait() time.Duration {
 	s.paces.mu.Lock()
 	defer s.paces.mu.Unlock()
 	return max(0, time.Until(s.pace.rests))
+}
+
+// wanted reports whether posts wait for a slot.
+func (s *slot) wanted() bool {
+	s.paces.mu.Lock()
+	defer s.paces.mu.Unlock()
+	return s.pace.waits > 0
 }
 
 func (s *slot) release() {

@@ -70,9 +70,9 @@ func TestPaces_more(t *testing.T) {
 			if how == failing {
 				last(unknown)
 				time.Sleep(time.Hour)
-				_, last = enter(&p, 1, time.Now())
-				last(succeeded)
-				_, last = enter(&p, 1, time.Now())
+				_, probe, _ := p.try(1, time.Now(), false)
+				probe.ended(succeeded, 0) // keeps its slot, so that the pace is not forgotten
+				last = func(ended) { probe.release() }
 			}
 			places = fill()
 			for _, leave := range places {
@@ -128,6 +128,51 @@ func TestPaces_hangs(t *testing.T) {
 	if total := retries(&p, begin); total > n*seconds/2 {
 		t.Errorf("%d retries of %d deliveries in %d s while a probe hangs", total, n, seconds)
 	}
+}
+
+// TestPaces_together: posts that fail together count as one failure, the next one as another.
+func TestPaces_together(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p paces
+		var slots []*slot
+		begin := time.Now()
+		for range atOnce {
+			_, s := p.enter(t.Context(), 1)
+			slots = append(slots, s)
+		}
+		for _, s := range slots {
+			time.Sleep(time.Millisecond)
+			s.leave(failing, begin)
+		}
+		if n := p.of[1].failures; n != 1 {
+			t.Errorf("%d failures at once count as %d", atOnce, n)
+		}
+		time.Sleep(restBase)
+		begin = time.Now()
+		_, probe := p.enter(t.Context(), 1)
+		if wait, _ := p.enter(t.Context(), 1); wait < latest || wait > 2*latest {
+			t.Errorf("during the probe another one waits %s", wait)
+		}
+		probe.leave(failing, begin)
+		if n := p.of[1].failures; n != 2 {
+			t.Errorf("a failed probe makes %d failures", n)
+		}
+	})
+}
+
+// TestPaces_noWait: no handler waits for a slot while a server hangs.
+func TestPaces_noWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p paces
+		for range atOnce {
+			p.enter(t.Context(), 1)
+		}
+		time.Sleep(patient)
+		begin := time.Now()
+		if wait, s := p.enter(t.Context(), 1); s != nil || wait == 0 || time.Since(begin) > 0 {
+			t.Errorf("a handler waits %s for a slot, then %s", time.Since(begin), wait)
+		}
+	})
 }
 
 // TestPaces_rests: who fails is probed by one at a time, ever more seldom, until it answers.

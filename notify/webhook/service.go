@@ -30,12 +30,12 @@ type Store interface {
 	// Record stores the state, attempts, due time, expiry, status, error and delivery time of
 	// deliveries. It ignores those with another version or already delivered.
 	Record(ctx context.Context, ds []*Delivery) error
-	// Next returns, by ID of each of firsts, which are leading, at most n of the oldest pending
-	// deliveries that wait for it. They may be posted now, one after another. It omits one for
-	// which nothing waits, or the oldest may not be posted now, or which another process has
-	// recorded since.
-	Next(ctx context.Context, firsts []*Delivery, now time.Time, n int) (map[int64]Waiting, error)
-	// Finish records leading deliveries as delivered, except those that another process has
+	// Next returns, for each of firsts, which are leading, at most n of the oldest pending
+	// deliveries that wait for it. They may be posted now, one after another. It returns none if
+	// nothing waits, or the oldest may not be posted now, or another handler has recorded the
+	// first one since.
+	Next(ctx context.Context, firsts []*Delivery, now time.Time, n int) ([]Waiting, error)
+	// Finish records leading deliveries as delivered, except those that another handler has
 	// recorded since.
 	Finish(ctx context.Context, firsts []*Delivery, now time.Time) error
 	// UpdateDelivery locks the delivery, calls fn and stores the result.

@@ -581,7 +581,7 @@ func TestDeliver_leaderFails(t *testing.T) {
 		if err := s.Record(t.Context(), []*webhook.Delivery{&taken}); err != nil {
 			t.Fatal(err)
 		}
-		if next, err := s.Next(t.Context(), []*webhook.Delivery{first}, time.Now(), 10); len(next) > 0 || err != nil {
+		if next, err := s.Next(t.Context(), []*webhook.Delivery{first}, time.Now(), 10); err != nil || next[0].Deliveries != nil {
 			t.Errorf("the slow process goes on with %+v, %v", next, err)
 		}
 		if err := s.Finish(t.Context(), []*webhook.Delivery{first}, time.Now()); err != nil {
@@ -649,6 +649,54 @@ func TestDeliver_followerFails(t *testing.T) {
 	})
 }
 
+// TestNext: each leading delivery gets the deliveries that wait for it, unless it was recorded since,
+// and only such are finished.
+func TestNext(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db *database.DB) {
+		s := gormstore.New(db.Gorm)
+		hook(t, s, true)
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		var firsts []*webhook.Delivery
+		for m := range int64(3) {
+			aMeeting(t, db, m+1)
+			mustHappen(t, db, m+1, slices.Repeat([]string{"changed"}, 3)...)
+		}
+		ds := all(t, s)
+		for i := range 3 {
+			first := ds[3*i]
+			first.DeliveredAt, first.UpdatedAt = now, now
+			firsts = append(firsts, first)
+		}
+		if err := s.Record(t.Context(), firsts); err != nil {
+			t.Fatal(err)
+		}
+		stale, superseded := *firsts[1], *firsts[2]
+		stale.UpdatedAt = now.Add(-time.Second)
+		superseded.Version++
+		next, err := s.Next(t.Context(), []*webhook.Delivery{&stale, firsts[2], firsts[1], &superseded, firsts[0]}, now, 2)
+		if err != nil || len(next) != 5 {
+			t.Fatalf("%+v, %v", next, err)
+		}
+		for i, want := range [][]*webhook.Delivery{nil, ds[7:9], ds[4:6], nil, ds[1:3]} {
+			if d := cmp.Diff(want, next[i].Deliveries); d != "" || (next[i].Webhook == nil) != (want == nil) {
+				t.Errorf("%d (-want +got):\n%s", i, d)
+			}
+		}
+		if err := s.Finish(t.Context(), []*webhook.Delivery{&superseded, firsts[0], &stale}, now); err != nil {
+			t.Fatal(err)
+		}
+		if left := all(t, s); len(left) != 8 || left[0].ID != ds[1].ID {
+			t.Errorf("%d are left", len(left))
+		}
+		if err := s.Finish(t.Context(), firsts[1:], now); err != nil {
+			t.Fatal(err)
+		}
+		if left := all(t, s); len(left) != 6 {
+			t.Errorf("%d are left in the end", len(left))
+		}
+	})
+}
+
 // A panic keeps no place at the server, whether it happens before, or between the post and its record.
 func TestDeliver_panic(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *database.DB) {
@@ -671,12 +719,14 @@ func TestDeliver_panic(t *testing.T) {
 			for range 20 { // more than there are places
 				func() {
 					defer func() {
-						if recover() == nil {
+						if recover() == nil && breaks == &broken {
 							t.Error("it did not panic")
 						}
 					}()
 					posted.Store(false)
-					_ = job.Execute(t.Context(), one.Message())
+					if err := job.Execute(t.Context(), one.Message()); err == nil {
+						t.Error("nothing fails")
+					}
 				}()
 			}
 			breaks.Store(false)

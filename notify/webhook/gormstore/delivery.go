@@ -98,21 +98,32 @@ func (s *Store) Delivery(ctx context.Context, id int64) (*webhook.Delivery, *web
 
 // Record implements [webhook.Store].
 func (s *Store) Record(ctx context.Context, ds []*webhook.Delivery) error {
-	rows := make([]map[string]any, len(ds))
-	for i, d := range ds {
-		rows[i] = map[string]any{
+	var rows []map[string]any
+	for _, d := range inOrder(ds) {
+		row := map[string]any{
 			"id": d.ID, "version": d.Version, "state": d.State, "attempts": d.Attempts, "due_at": s.instant(d.Due), "expires_at": s.instant(d.Expires),
 			"status": d.Status, "last_error": d.LastError, "updated_at": s.instant(d.UpdatedAt),
 		}
 		if !d.DeliveredAt.IsZero() {
-			rows[i]["delivered_at"] = s.instant(d.DeliveredAt)
+			row["delivered_at"] = s.instant(d.DeliveredAt)
 		}
+		rows = append(rows, row)
 	}
+	return wrap("record deliveries", s.exec(ctx, "record", rows))
+}
+
+// inOrder sorts deliveries by ID, so that processes lock rows in the same order.
+func inOrder(ds []*webhook.Delivery) []*webhook.Delivery {
+	return slices.SortedFunc(slices.Values(ds), func(a, b *webhook.Delivery) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// exec runs a statement whose first parameter is a table.
+func (s *Store) exec(ctx context.Context, name string, rows []map[string]any, args ...any) error {
 	table, err := json.Marshal(rows)
-	if err == nil {
-		err = statements.Exec(s.db.WithContext(ctx), "record", string(table)).Error
+	if err != nil {
+		return err
 	}
-	return wrap("record deliveries", err)
+	return statements.Exec(s.db.WithContext(ctx), name, append([]any{string(table)}, args...)...).Error
 }
 
 // instant is a time in the JSON of a statement's parameters.
@@ -124,12 +135,12 @@ func (s *Store) instant(t time.Time) any {
 }
 
 // Next implements [webhook.Store]. The time at which a first one was recorded serves as a lock:
-// another process that takes over records it with a new time.
-func (s *Store) Next(ctx context.Context, firsts []*webhook.Delivery, now time.Time, n int) (map[int64]webhook.Waiting, error) {
+// another handler that takes over records it with a new time.
+func (s *Store) Next(ctx context.Context, firsts []*webhook.Delivery, now time.Time, n int) ([]webhook.Waiting, error) {
 	list := make([]map[string]any, len(firsts))
 	hooks := make([]int64, len(firsts))
 	for i, f := range firsts {
-		list[i] = map[string]any{"id": f.ID, "version": f.Version, "updated_at": s.instant(f.UpdatedAt)}
+		list[i] = map[string]any{"nth": i, "id": f.ID, "version": f.Version, "updated_at": s.instant(f.UpdatedAt)}
 		hooks[i] = f.WebhookID
 	}
 	table, err := json.Marshal(list)
@@ -137,8 +148,8 @@ func (s *Store) Next(ctx context.Context, firsts []*webhook.Delivery, now time.T
 		return nil, err
 	}
 	var rows []struct {
-		Row     deliveryRow `gorm:"embedded"`
-		FirstID int64
+		Row deliveryRow `gorm:"embedded"`
+		Nth int
 	}
 	if err := statements.Raw(s.db.WithContext(ctx), "next", webhook.Job, string(table), n).Find(&rows).Error; err != nil {
 		return nil, wrap("read waiting deliveries", err)
@@ -147,16 +158,16 @@ func (s *Store) Next(ctx context.Context, firsts []*webhook.Delivery, now time.T
 	if err != nil {
 		return nil, err
 	}
-	waiting := map[int64]webhook.Waiting{}
-	stopped := map[int64]bool{} // the next one may not be posted now
+	waiting := make([]webhook.Waiting, len(firsts))
+	stopped := make([]bool, len(firsts)) // the next one may not be posted now
 	for i := range rows {
-		d, first := rows[i].Row.delivery(), rows[i].FirstID
+		d, nth := rows[i].Row.delivery(), rows[i].Nth
 		w := byID[d.WebhookID]
-		if w == nil || stopped[first] || d.Attempts > 0 && d.Due.After(now) || !d.Expires.After(now) {
-			stopped[first] = true
+		if w == nil || stopped[nth] || d.Attempts > 0 && d.Due.After(now) || !d.Expires.After(now) {
+			stopped[nth] = true
 			continue
 		}
-		waiting[first] = webhook.Waiting{Deliveries: append(waiting[first].Deliveries, d), Webhook: w}
+		waiting[nth] = webhook.Waiting{Deliveries: append(waiting[nth].Deliveries, d), Webhook: w}
 	}
 	return waiting, nil
 }
@@ -176,13 +187,11 @@ func (s *Store) webhooks(ctx context.Context, ids []int64) (map[int64]*webhook.W
 
 // Finish implements [webhook.Store].
 func (s *Store) Finish(ctx context.Context, firsts []*webhook.Delivery, now time.Time) error {
-	unchanged := s.db
-	for _, f := range firsts {
-		unchanged = unchanged.Or("id = ? AND version = ? AND updated_at = ?", f.ID, f.Version, micro(f.UpdatedAt))
+	var rows []map[string]any
+	for _, f := range inOrder(firsts) {
+		rows = append(rows, map[string]any{"id": f.ID, "version": f.Version, "updated_at": s.instant(f.UpdatedAt)})
 	}
-	err := s.db.WithContext(ctx).Model(&deliveryRow{}).Where("state = 'pending'").Where(unchanged).
-		Updates(map[string]any{"state": webhook.Delivered, "updated_at": micro(now)}).Error
-	return wrap("record deliveries", err)
+	return wrap("record deliveries", s.exec(ctx, "finish", rows, micro(now)))
 }
 
 // UpdateDelivery implements [webhook.Store].

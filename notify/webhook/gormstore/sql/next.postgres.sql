@@ -1,12 +1,12 @@
 -- Returns, for each of some deliveries that is still as it was recorded and has nothing before it, those
 -- that follow it at its webhook and of its meeting. Dead letters do not count.
 -- Parameters: $1 job, $2 a JSON array of objects with the columns of x, $3 how many to return of each.
--- Result: rows with first_id, by ID.
+-- Result: rows with nth of x, by ID.
 -- Index: the primary key, webhook_deliveries_line.
 -- The extra list of IDs makes the planner look up each row by ID.
 SELECT p.id, p.webhook_id, p.event_id, p.meeting_id, p.event, p.state, p.due_at, p.expires_at, p.attempts,
-    p.status, p.last_error, p.delivered_at, p.version, p.created_at, p.updated_at, f.id AS first_id
-FROM jsonb_to_recordset(CAST($2 AS jsonb)) AS x (id bigint, version bigint, updated_at timestamptz)
+    p.status, p.last_error, p.delivered_at, p.version, p.created_at, p.updated_at, x.nth
+FROM jsonb_to_recordset(CAST($2 AS jsonb)) AS x (nth int, id bigint, version bigint, updated_at timestamptz)
 JOIN webhook_deliveries f ON f.id = x.id AND f.version = x.version AND f.updated_at = x.updated_at AND f.state = 'pending' AND f.meeting_id <> 0
     AND f.id = ANY (ARRAY(SELECT CAST(value->>'id' AS bigint) FROM jsonb_array_elements(CAST($2 AS jsonb))))
 CROSS JOIN LATERAL (SELECT p.id, p.webhook_id, p.event_id, p.meeting_id, p.event, p.state, p.due_at, p.expires_at, p.attempts,
