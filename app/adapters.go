@@ -211,13 +211,13 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	return objections, s.applyBounces(ctx, sendable, objections)
 }
 
-// applyBounces adds the objections to mails whose addresses all bounce, unless there are others. What recipients
-// want on other channels is recorded by then.
+// applyBounces adds the objections to mails whose addresses are marked, unless there are others. If only one of
+// them is, the others get the mail. What recipients want on other channels is recorded by then.
 func (s noticeScreen) applyBounces(ctx context.Context, ns []notify.Notification, objections map[int64]notify.Objection) error {
 	var mails []notify.Notification
 	var addresses []string
 	for _, n := range ns {
-		if n.Channel == notify.Email && objections[n.ID].State == "" {
+		if n.Channel == notify.Email && !notify.IgnoresBounces(n.Kind) && objections[n.ID].State == "" {
 			mails, addresses = append(mails, n), append(addresses, n.Addresses()...)
 		}
 	}
@@ -230,8 +230,14 @@ func (s noticeScreen) applyBounces(ctx context.Context, ns []notify.Notification
 	}
 	for _, n := range mails {
 		reaches := func(address string) bool { _, marked := bounces[strings.ToLower(address)]; return !marked }
-		if !slices.ContainsFunc(n.Addresses(), reaches) {
-			objections[n.ID] = bounces[strings.ToLower(n.To.Address)].Objection()
+		for _, address := range n.Addresses() {
+			switch {
+			case reaches(address):
+			case slices.ContainsFunc(n.Addresses(), reaches):
+				objections[n.ID] = notify.Objection{Except: address}
+			default:
+				objections[n.ID] = bounces[strings.ToLower(address)].Objection()
+			}
 		}
 	}
 	return nil

@@ -82,3 +82,36 @@ func TestNoticeScreen_disabled(t *testing.T) {
 		}
 	})
 }
+
+// Mails whose addresses all bounced are skipped. If one of two bounced, the other gets the mail. Links that a person
+// asked for are sent anyway.
+func TestNoticeScreen_bounces(t *testing.T) {
+	screen := noticeScreen{bounces: func(context.Context, []string) (map[string]notify.Bounce, error) {
+		return map[string]notify.Bounce{"gone@example.org": {Reason: "5.1.1 secret"}, "old@example.org": {}}, nil
+	}}
+	mail := func(kind notify.Kind, to, cc string) notify.Notification {
+		n := notify.Notification{ID: 1, Kind: kind, Channel: notify.Email, To: notify.Recipient{Address: to}}
+		if cc != "" {
+			n.Facts.Reply = &meeting.Reply{CC: cc}
+		}
+		return n
+	}
+	skipped := notify.Objection{State: notify.Skipped, Reason: "not sent: mail to this address bounced on 0001-01-01T00:00:00Z"}
+	for name, c := range map[string]struct {
+		n    notify.Notification
+		want notify.Objection
+	}{
+		"marked":        {mail(notify.Invitation, "Gone@example.org", ""), skipped},
+		"not marked":    {mail(notify.Invitation, "ada@example.org", ""), notify.Objection{}},
+		"the recipient": {mail(notify.Reply, "Gone@example.org", "ada@example.org"), notify.Objection{Except: "Gone@example.org"}},
+		"the copy":      {mail(notify.Reply, "ada@example.org", "gone@example.org"), notify.Objection{Except: "gone@example.org"}},
+		"both":          {mail(notify.Reply, "old@example.org", "gone@example.org"), skipped},
+		"a reset":       {mail(notify.PasswordReset, "gone@example.org", ""), notify.Objection{}},
+		"a new user":    {mail(notify.InviteUser, "gone@example.org", ""), notify.Objection{}},
+	} {
+		got := map[int64]notify.Objection{}
+		if err := screen.applyBounces(t.Context(), []notify.Notification{c.n}, got); err != nil || got[1] != c.want {
+			t.Errorf("%s: %+v, %v", name, got[1], err)
+		}
+	}
+}

@@ -298,7 +298,7 @@ func (a *Application) wireAreas() {
 	a.ledger = notices
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.bounceStore = ledger.NewBounces(db, guarded)
-	a.bounces = notify.NewBounces(a.bounceStore, notices, time.Now, a.log)
+	a.bounces = notify.NewBounces(a.bounceStore, notices, a.keys.rings[linkKeys].Verify, time.Now, a.log)
 	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
 	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)

@@ -31,7 +31,7 @@ var _ mailroom.Bouncer = bouncer{}
 func (bouncer) Gone(status string) bool { return notify.AddressGone(status) }
 
 // maxEvents is the size of a request with events of a mail provider.
-const maxEvents = 256 << 10
+const maxEvents = 1 << 20
 
 // registerEmailCallbacks adds the address to which the mail provider posts bounces and complaints.
 func (a *Application) registerEmailCallbacks(r *gin.Engine) {
@@ -49,7 +49,11 @@ func (a *Application) registerEmailCallbacks(r *gin.Engine) {
 		}
 		body, err := io.ReadAll(c.Request.Body)
 		if err != nil {
-			problem.Write(c, problem.OfStatus(http.StatusRequestEntityTooLarge, "The request is too large.", nil))
+			p := problem.TooLarge(err)
+			if p == nil {
+				p = problem.OfStatus(http.StatusBadRequest, "The request could not be read.", nil)
+			}
+			problem.Write(c, p)
 			return
 		}
 		events, confirm, err := bounce.Read(settings.Provider, body)

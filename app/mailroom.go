@@ -39,7 +39,7 @@ func (a *Application) wireMailroom(scheduler mailroom.Scheduler) {
 	m.perSender = a.newLimiter("mail:", account.Rate(a.config.Mailroom.Limits.PerSender))
 	service := mailroom.NewService(m.store, mailroom.Options{
 		Settings: a.mailroomSettings, Scheduler: scheduler, Limiter: m.perSender, Observer: newMailMetrics(a.metrics.registry),
-		Delegates: a.mayActFor, Bouncer: bouncer{a.bounces}, Now: time.Now,
+		Delegates: a.mayActFor, Bouncer: bouncer{a.bounces}, Log: a.log, Now: time.Now,
 	})
 	m.process = mailroom.NewProcess(service, rooms{a.scheduling, a.links}, mailroom.ProcessOptions{
 		Job: a.config.Queue.Options()[mailroom.Job], Down: database.Unavailable,

@@ -1,6 +1,9 @@
 package notify_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,8 +14,13 @@ import (
 	"punctual/notify/gormstore"
 )
 
+func signed(text []byte) []byte {
+	sum := sha256.Sum256(append([]byte("secret"), text...))
+	return sum[:]
+}
+
 func (b *bench) bounces() *notify.Bounces {
-	return notify.NewBounces(gormstore.NewBounces(b.db.Gorm, nil), b.ledger, func() time.Time { return b.now }, slog.New(slog.DiscardHandler))
+	return notify.NewBounces(gormstore.NewBounces(b.db.Gorm, nil), b.ledger, func(text, signature []byte) bool { return bytes.Equal(signature, signed(text)) }, func() time.Time { return b.now }, slog.New(slog.DiscardHandler))
 }
 
 // marked returns the addresses that are marked, with their reasons.
@@ -32,8 +40,8 @@ func (b *bench) marked(s *notify.Bounces) string {
 // Only codes about the address of the recipient mark it.
 func TestAddressGone(t *testing.T) {
 	for status, want := range map[string]bool{
-		"5.1.0": true, "5.1.1": true, "5.1.2": true, "5.1.3": true, "5.1.6": true, "5.1.10": true, "5.2.1": true,
-		"5.1.5": false, "5.1.7": false, "5.1.8": false, "5.2.2": false, "5.2.3": false, "5.3.4": false, "5.4.4": false, "5.7.1": false,
+		"5.1.1": true, "5.1.2": true, "5.1.3": true, "5.1.6": true, "5.1.10": true,
+		"5.1.0": false, "5.2.1": false, "5.1.5": false, "5.1.7": false, "5.1.8": false, "5.2.2": false, "5.2.3": false, "5.3.4": false, "5.4.4": false, "5.7.1": false,
 		"5.0.0": false, "4.1.1": false, "5.1.11": false, "5.1.1.1": false, "": false,
 	} {
 		if got := notify.AddressGone(status); got != want {
@@ -42,55 +50,88 @@ func TestAddressGone(t *testing.T) {
 	}
 }
 
-// A delivery report marks the recipient of a mail that it names by its Message-ID. Forged ones mark nobody.
+// A delivery report marks the recipients of the mail whose proof it quotes. Others mark nobody: forged ones, those
+// about a resent mail's earlier delivery, late ones, and those about mails from before the mark was cleared.
 func TestBounces_reported(t *testing.T) {
 	b := newBench(t)
-	n := b.insert("ada")
-	d := notify.NewDelivery(notify.Email, b.ledger, b.sender, notify.DeliveryOptions{
-		Host: "example.org", Sign: func([]byte) []byte { return []byte("a secret signature") }, Now: func() time.Time { return b.now },
-	})
-	if err := d.Execute(t.Context(), delivered(n, 1)); err != nil {
-		t.Fatal(err)
-	}
-	id := b.get(n.ID).MessageID
-	if want := fmt.Sprintf("<punctual-notification-%d-%x@example.org>", n.ID, "a secret signatu"); id != want {
-		t.Fatalf("Message-ID %s, want %s", id, want)
-	}
-	old := b.insert("old") // sent by an earlier release
-	short := fmt.Sprintf("<punctual-notification-%d-0123456789abcdef@example.org>", old.ID)
-	if err := b.db.Gorm.Exec("UPDATE notifications SET state = 'sent', message_id = ? WHERE id = ?", short, old.ID).Error; err != nil {
-		t.Fatal(err)
-	}
-	s := b.bounces()
-	report := func(messageID string, recipients ...string) string {
+	d := notify.NewDelivery(notify.Email, b.ledger, b.sender, notify.DeliveryOptions{Host: "example.org", Sign: signed, Now: func() time.Time { return b.now }})
+	send := func(n notify.Notification) (proof string) {
 		t.Helper()
-		address, err := s.Reported(t.Context(), messageID, recipients, "5.1.1 no such mailbox")
+		if err := d.Execute(t.Context(), delivered(n, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return b.sender.sent[len(b.sender.sent)-1].Proof
+	}
+	n := b.insert("ada")
+	first := send(n)
+	b.now = b.now.Add(time.Minute)
+	resent, err := b.ledger.Resend(t.Context(), n.ID, b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof := send(resent)
+	of := func(id int64, signature string) string { return fmt.Sprintf("%d.%s", id, signature) }
+	_, signature, _ := strings.Cut(proof, ".")
+	other := b.insert("bob")
+	send(other)
+
+	s := b.bounces()
+	report := func(proof string, recipients ...string) string {
+		t.Helper()
+		failed := map[string]string{}
+		for _, r := range recipients {
+			failed[r] = "5.1.1 no such mailbox"
+		}
+		marked, err := s.Reported(t.Context(), proof, failed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return address
+		return strings.Join(marked, " ")
 	}
-	for name, address := range map[string]string{
-		"another recipient":     report(id, "bob@example.org"),
-		"no recipient":          report(id),
-		"another signature":     report(strings.Replace(id, "61", "62", 1), "ada@example.org"),
-		"another notification":  report(strings.Replace(id, fmt.Sprintf("-%d-", n.ID), "-99-", 1), "ada@example.org"),
-		"no mail of ours":       report("<1@example.org>", "ada@example.org"),
-		"no Message-ID":         report("", "ada@example.org"),
-		"an ID that is guessed": report(short, "old@example.org"),
+	for name, marked := range map[string]string{
+		"another recipient":    report(proof, "bob@example.org"),
+		"no recipient":         report(proof),
+		"an earlier delivery":  report(first, "ada@example.org"),
+		"another signature":    report(of(n.ID, base64.RawURLEncoding.EncodeToString(make([]byte, sha256.Size))), "ada@example.org"),
+		"no signature":         report(of(n.ID, ""), "ada@example.org"),
+		"a shorter signature":  report(of(n.ID, signature[:4]), "ada@example.org"),
+		"another notification": report(of(other.ID, signature), "ada@example.org", "bob@example.org"),
+		"an unknown one":       report(of(99, signature), "ada@example.org"),
+		"the Message-ID":       report(b.get(n.ID).MessageID, "ada@example.org"),
+		"no proof":             report("", "ada@example.org"),
 	} {
-		if address != "" {
-			t.Errorf("%s: marked %s", name, address)
+		if marked != "" {
+			t.Errorf("%s: marked %s", name, marked)
 		}
 	}
-	if got := b.marked(s); got != "" {
-		t.Fatalf("marked %s", got)
+	sent := b.now
+	b.now = sent.Add(10*24*time.Hour + time.Second)
+	if got := report(proof, "ada@example.org"); got != "" {
+		t.Errorf("late: marked %s", got)
 	}
-	if got := report(id, "forwarded@example.net", "Ada@example.org"); got != "ada@example.org" {
+	b.now = sent.Add(24 * time.Hour)
+	if got := report(proof, "forwarded@example.net", "ada@example.org"); got != "ada@example.org" {
 		t.Errorf("marked %q", got)
 	}
 	if got, want := b.marked(s), "ada@example.org report: 5.1.1 no such mailbox"; got != want {
 		t.Errorf("marked %q, want %q", got, want)
+	}
+	page, err := s.List(t.Context(), notify.BounceFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Clear(t.Context(), page.Items[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := report(proof, "ada@example.org") + b.marked(s); got != "" {
+		t.Errorf("after the mark was cleared: %s", got)
+	}
+	b.now = b.now.Add(time.Minute)
+	if resent, err = b.ledger.Resend(t.Context(), n.ID, b.now); err != nil {
+		t.Fatal(err)
+	}
+	if got := report(send(resent), "ada@example.org"); got != "ada@example.org" {
+		t.Errorf("resent: marked %q", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -47,8 +46,7 @@ type DeliveryOptions struct {
 	// Concurrency and MaxAttempts.
 	Job  delayjob.Options
 	Host string // domain of Message-IDs; "": "localhost"
-	// Sign signs a text with a secret. It keeps Message-IDs from being guessed: a delivery report that names one
-	// marks its recipient. The signature must stay the same between two attempts. nil: not signed.
+	// Sign signs a text with a secret, for [Notification.Proof]; nil: mails have no proof.
 	Sign     func(text []byte) []byte
 	Observer Observer         // nil: none
 	Screen   Screen           // called right before each attempt; nil: everything may be sent
@@ -103,9 +101,6 @@ func NewDelivery(c Channel, l Ledger, s Sender, o DeliveryOptions) *Delivery {
 	}
 	if d.now == nil {
 		d.now = time.Now
-	}
-	if d.sign == nil {
-		d.sign = func(text []byte) []byte { sum := sha256.Sum256(text); return sum[:] }
 	}
 	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
 	d.sending = newSendings(l, d.now, d.log)
@@ -213,7 +208,10 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 	case n.Expired(d.now()):
 		return d.skip(n, Objection{State: SkippedLate, Reason: "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
-	n.MessageID = n.messageID(d.host, d.sign)
+	n.MessageID, n.Except = n.messageID(d.host), b.Objection.Except
+	if d.sign != nil {
+		n.Proof = n.proof(d.sign)
+	}
 	sending, cancel := sendingContext(ctx)
 	defer cancel()
 	sending, a := d.sending.begin(sending, n, b.at)
@@ -299,7 +297,6 @@ func (d *Delivery) send(ctx context.Context, n Notification) error {
 
 func (d *Delivery) skip(n Notification, o Objection) (next Point, err error) {
 	next, err = d.record(n, Outcome{State: o.State, Error: o.Reason})
-	d.count(n, o.State, err)
 	return next, cmp.Or(err, delayjob.Drop(o.Reason))
 }
 
@@ -322,9 +319,7 @@ func (d *Delivery) wait(n Notification, o Objection) error {
 // conclude records the outcome of a Sender and returns the verdict for the consumer.
 func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err error) (next Point, verdict error) {
 	if err == nil {
-		next, err = d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
-		d.count(n, Sent, err)
-		return next, err
+		return d.record(n, Outcome{State: Sent, Begun: n.SendingAt})
 	}
 	r := classify(err)
 	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
@@ -351,13 +346,12 @@ func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err erro
 			"notification_id", n.ID, "kind", n.Kind, "channel", n.Channel, "attempts", n.Attempts, "error", err)
 	}
 	next, err = d.record(n, o)
-	d.count(n, o.State, err)
 	return next, cmp.Or(err, verdict)
 }
 
-// count reports a final state to the observer, unless recording it failed.
-func (d *Delivery) count(n Notification, s State, err error) {
-	if d.observe == nil || err != nil || s == Pending {
+// count reports a final state to the observer.
+func (d *Delivery) count(n Notification, s State) {
+	if d.observe == nil || s == Pending {
 		return
 	}
 	since := n.CreatedAt
@@ -368,8 +362,9 @@ func (d *Delivery) count(n Notification, s State, err error) {
 }
 
 type recordedOrError struct {
-	next Point
-	err  error
+	next   Point
+	stored bool // false also if another process has taken over
+	err    error
 }
 
 // record stores an outcome, even during shutdown. It retries, because a lost outcome causes a
@@ -381,6 +376,9 @@ func (d *Delivery) record(n Notification, o Outcome) (next Point, err error) {
 	for end := time.Now().Add(patience); ; {
 		r := d.records.Ask(o)
 		if r.err == nil {
+			if r.stored {
+				d.count(n, o.State)
+			}
 			return r.next, nil
 		}
 		if time.Now().After(end) {
@@ -403,7 +401,8 @@ func (d *Delivery) recordAll(os []Outcome) []recordedOrError {
 		if err != nil && len(os) > 1 && !d.down(err) {
 			one, err = d.ledger.Record(ctx, os[i:i+1])
 		}
-		answers[i] = recordedOrError{one[o.ID], err}
+		next, stored := one[o.ID]
+		answers[i] = recordedOrError{next, stored, err}
 	}
 	return answers
 }

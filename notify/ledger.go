@@ -36,8 +36,8 @@ type Ledger interface {
 
 	// Record stores the outcomes of attempts and ends their leases. It ignores rows of another
 	// version or already sent, and attempts that are not the latest, unless the provider accepted
-	// them. For each row that is now final it returns, by ID, the oldest due row of its thread
-	// that is not.
+	// them. next has the ID of each row that it changed. If the row is final now, the value is the
+	// oldest due row of its thread that is not, if any.
 	Record(ctx context.Context, outcomes []Outcome) (next map[int64]Point, err error)
 
 	// Resend makes a row in a final state pending again: due now, without expiry, with a new
@@ -87,9 +87,10 @@ type Screen func(context.Context, []Notification) (map[int64]Objection, error)
 
 // Objection says why a notification must not be sent now.
 type Objection struct {
-	State  State // new state: Superseded or Skipped; or Pending, to send it at Until
+	State  State // new state: Superseded or Skipped; or Pending, to send it at Until; "": send it
 	Reason string
 	Until  time.Time
+	Except string // with State "": the address to leave out
 }
 
 // Outcome is the result of an attempt.

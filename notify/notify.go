@@ -118,6 +118,10 @@ type Notification struct {
 	// Uninvited is set by [Ledger.Begin] for a change that replaces an invitation which was not sent. It is
 	// not stored.
 	Uninvited bool
+
+	// Except and Proof are set by a [Delivery] and not stored.
+	Except string // one of Addresses to which nothing is sent, because it bounced; "": none
+	Proof  string // by which a delivery report about the mail is recognized; "": not signed
 }
 
 // Failure is a failed attempt.
@@ -183,11 +187,11 @@ func (n Notification) Expired(at time.Time) bool {
 }
 
 // messageID returns the Message-ID of n, the same in every attempt: the stored one, or else one
-// derived from fields that never change. The signature distinguishes databases that share a host name.
-func (n Notification) messageID(host string, sign func([]byte) []byte) string {
+// derived from fields that never change. The hash distinguishes databases that share a host name.
+func (n Notification) messageID(host string) string {
 	if n.MessageID != "" {
 		return n.MessageID
 	}
-	signature := sign([]byte("message-id\x00" + n.DedupeKey + "\x00" + n.CreatedAt.UTC().Format(time.RFC3339Nano)))
-	return fmt.Sprintf("<punctual-notification-%d-%s@%s>", n.ID, hex.EncodeToString(signature[:16]), host)
+	sum := sha256.Sum256([]byte(n.DedupeKey + "\x00" + n.CreatedAt.UTC().Format(time.RFC3339Nano)))
+	return fmt.Sprintf("<punctual-notification-%d-%s@%s>", n.ID, hex.EncodeToString(sum[:8]), host)
 }

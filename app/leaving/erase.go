@@ -138,9 +138,9 @@ func (s *Store) eraseTables(ctx context.Context, e *Erasure, at time.Time) error
 			Updates(map[string]any{"state": "cancelled", "updated_at": at}).Error; err != nil {
 			return err
 		}
-		if err := s.db.WithContext(ctx).Exec("DELETE FROM email_bounces WHERE address = ?", strings.ToLower(a)).Error; err != nil {
-			return err
-		}
+	}
+	if err := s.eraseBounces(ctx, e); err != nil {
+		return err
 	}
 	next := 0
 	if e.done != "" {
@@ -154,7 +154,19 @@ func (s *Store) eraseTables(ctx context.Context, e *Erasure, at time.Time) error
 			return err
 		}
 	}
+	if err := s.eraseBounces(ctx, e); err != nil { // a mail that was being sent may have bounced meanwhile
+		return err
+	}
 	return s.finishErasure(ctx, e, at)
+}
+
+func (s *Store) eraseBounces(ctx context.Context, e *Erasure) error {
+	for _, a := range e.terms.Addresses {
+		if err := s.db.WithContext(ctx).Exec("DELETE FROM email_bounces WHERE address = ?", strings.ToLower(a)).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowsAtOnce is how many rows of a table are looked at in one part.

@@ -71,7 +71,7 @@ type MeetingNotification struct {
 	State     string     `json:"state" doc:"One of pending, sending, sent, failed, skipped, skipped_late, cancelled and superseded"`
 	Due       time.Time  `json:"due"`
 	Attempts  int        `json:"attempts"`
-	MessageID *string    `json:"message_id" doc:"null unless you are an admin: delivery reports prove by it that they are genuine"`
+	MessageID *string    `json:"message_id"`
 	LastError *string    `json:"last_error" doc:"Why the last attempt failed; null if the address is hidden"`
 	SentAt    *time.Time `json:"sent_at" nullable:"true"`
 	CreatedAt time.Time  `json:"created_at"`
@@ -98,9 +98,6 @@ func (h *handlers) notifications(ctx context.Context, in *ofMeetingInput) (*list
 		}
 		if n.Channel == string(meeting.SMS) && !maySeePhone(recipient) {
 			n.Address, n.LastError = "", nil // the error of a gateway may contain the number
-		}
-		if !by.IsAdmin() {
-			n.MessageID = nil
 		}
 		return n
 	}), nil

@@ -76,7 +76,7 @@ func ReadLetter(raw []byte, l Limits) (*Letter, error) {
 	if letter.Calendar, letter.Method = w.calendar, w.method; letter.Calendar == nil {
 		letter.Calendar = w.attached
 	}
-	if letter.Calendar == nil && err == nil {
+	if letter.Calendar == nil && letter.Report == nil && err == nil {
 		err = w.broken
 	}
 	return letter, err

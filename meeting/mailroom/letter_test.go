@@ -204,7 +204,7 @@ func FuzzReadLetter(f *testing.F) {
 			t.Errorf("%+v", l)
 		}
 		if r := l.Report; r != nil {
-			texts := r.MessageID
+			texts := r.Proof
 			for _, f := range r.Failed {
 				texts += f.Status + f.Diagnostic + strings.Join(f.Recipients, "")
 			}

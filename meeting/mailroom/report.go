@@ -13,8 +13,8 @@ import (
 
 // A Report says that a mail could not be delivered (RFC 3464).
 type Report struct {
-	MessageID string   // of the mail that it quotes, with brackets; empty: it quotes none
-	Failed    []Failed // recipients whose delivery failed for good
+	Proof  string   // X-Punctual-Report of the mail that it quotes; empty: it quotes none of ours
+	Failed []Failed // recipients whose delivery failed for good
 }
 
 // Failed is a recipient that a report says did not get a mail.
@@ -26,30 +26,35 @@ type Failed struct {
 
 // A Bouncer marks addresses that bounce.
 type Bouncer interface {
-	// Reported marks one of the addresses if it is the recipient of the mail of ours with this Message-ID. It
-	// returns the address, empty if there is no such mail. An error means that the database failed.
-	Reported(ctx context.Context, messageID string, recipients []string, reason string) (address string, err error)
+	// Reported marks those of the addresses to which the mail with this proof was sent, and returns them. failed
+	// has the reasons by address in lower case. An error means that the database failed.
+	Reported(ctx context.Context, proof string, failed map[string]string) (marked []string, err error)
 	// Gone reports whether a status code says that an address does not exist.
 	Gone(status string) bool
 }
 
-// noteReport marks an address that does not exist according to a report, and returns what it did. Anyone may have
-// sent the report. It counts if it names the Message-ID of a mail of ours, which only its recipient knows.
+// noteReport marks addresses that do not exist according to a report, and returns what it did. Anyone may have
+// sent the report. It counts if it quotes the proof of a mail of ours, which replies to the mail do not repeat.
 func (s *Service) noteReport(ctx context.Context, r *Report) (string, error) {
+	failed := map[string]string{}
 	for _, f := range r.Failed {
-		if !s.Bouncer.Gone(f.Status) {
-			continue
-		}
-		reason := strings.TrimSpace(f.Status + " " + f.Diagnostic)
-		address, err := s.Bouncer.Reported(ctx, r.MessageID, f.Recipients, reason)
-		if err != nil {
-			return "", err
-		}
-		if address != "" {
-			return fmt.Sprintf("is a delivery report: mails to %s bounce", address), nil
+		if s.Bouncer.Gone(f.Status) {
+			for _, address := range f.Recipients {
+				failed[strings.ToLower(address)] = strings.TrimSpace(f.Status + " " + f.Diagnostic)
+			}
 		}
 	}
-	return "is a delivery report that marks no address", nil
+	var marked []string
+	if r.Proof != "" && len(failed) > 0 {
+		var err error
+		if marked, err = s.Bouncer.Reported(ctx, r.Proof, failed); err != nil {
+			return "", err
+		}
+	}
+	if len(marked) == 0 {
+		return "is a delivery report that marks no address", nil
+	}
+	return fmt.Sprintf("is a delivery report: mails to %s bounce", strings.Join(marked, " and ")), nil
 }
 
 const (
@@ -81,9 +86,9 @@ func (r *Report) part(kind string, body io.Reader) {
 			}
 		}
 	case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
-		if r.MessageID == "" {
+		if r.Proof == "" {
 			h, _ := textproto.ReadHeader(in)
-			r.MessageID = shown(h.Get("Message-Id"))
+			r.Proof = shown(h.Get("X-Punctual-Report"))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mailroom
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ type Options struct {
 	Observer  Observer
 	Delegates Delegates
 	Bouncer   Bouncer
+	Log       *slog.Logger
 	Now       func() time.Time
 }
 
@@ -149,9 +151,14 @@ func (s *Service) Receive(ctx context.Context, e Envelope, raw []byte) ([]*Mail,
 		return nil, err
 	}
 	if judged.Letter.Report == nil {
-		if e.Recipients, err = s.withoutReports(ctx, e.Recipients); err != nil {
+		left, err := s.withoutReports(ctx, e.Recipients)
+		if err != nil {
 			return nil, err
 		}
+		if len(left) < len(e.Recipients) {
+			s.Log.InfoContext(ctx, "ignoring a mail to the sender of notifications, which is no delivery report", "from", judged.Letter.From, "message_id", judged.Letter.MessageID)
+		}
+		e.Recipients = left
 		if len(e.Recipients) == 0 && e.Source == LMTP {
 			return nil, ErrNoResponse
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/mail"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,20 +20,30 @@ var formatsJSON []byte
 
 // A format describes the events of a provider. Paths are names of JSON fields, separated by dots.
 type format struct {
-	ID      string `json:"id"`
-	Inner   string `json:"inner"`   // field that holds the event as text; "": the body, an object or an array of them
-	Confirm string `json:"confirm"` // field with an address that an administrator must open once; "": none
-	Rules   []rule `json:"rules"`   // the first that matches applies; an event that matches none is ignored
+	ID      string  `json:"id"`
+	Inner   string  `json:"inner"`   // field that holds the event as text; "": the body, an object or an array of them
+	Confirm confirm `json:"confirm"` // how the provider asks whether it may post events
+	Rules   []rule  `json:"rules"`   // the first that matches applies; an event that matches none is ignored
 }
+
+// confirm describes the events with an address that an administrator must open once. Zero: there are none.
+type confirm struct {
+	When    fields         `json:"when"`
+	Address string         `json:"address"` // field
+	Like    *regexp.Regexp `json:"like"`    // that the address must match: anyone who knows the secret may name others
+}
+
+// fields are values of fields, in any case, that all must match.
+type fields map[string][]string
 
 // A rule describes the events that mark addresses.
 type rule struct {
-	When      map[string][]string `json:"when"`       // values of fields, in any case, that all must match
-	To        string              `json:"to"`         // field with an array of recipients; "": the event has one
-	Address   string              `json:"address"`    // field of a recipient
-	Reason    []string            `json:"reason"`     // fields of a recipient
-	Complaint bool                `json:"complaint"`  // the recipient complained
-	MessageID string              `json:"message_id"` // field of the event
+	When      fields   `json:"when"`
+	To        string   `json:"to"`         // field with an array of recipients; "": the event has one
+	Address   string   `json:"address"`    // field of a recipient
+	Reason    []string `json:"reason"`     // fields of a recipient
+	Complaint bool     `json:"complaint"`  // the recipient complained
+	MessageID string   `json:"message_id"` // field of the event
 }
 
 var formats = func() (all []format) {
@@ -71,8 +82,8 @@ func Read(provider string, body []byte) (events []Event, confirm string, err err
 		return nil, "", err
 	}
 	for _, e := range all {
-		if f.Confirm != "" && confirm == "" {
-			confirm = text(e, f.Confirm)
+		if address := text(e, f.Confirm.Address); address != "" && f.Confirm.When.match(e) && f.Confirm.Like.MatchString(address) {
+			confirm = address
 		}
 		if inner := text(e, f.Inner); f.Inner != "" && inner != "" {
 			of, err := decode([]byte(inner))
@@ -105,7 +116,7 @@ func decode(body []byte) ([]any, error) {
 
 func (f *format) read(e any) (events []Event) {
 	for _, r := range f.Rules {
-		if !r.matches(e) {
+		if !r.When.match(e) {
 			continue
 		}
 		to := []any{e}
@@ -136,8 +147,8 @@ func (f *format) read(e any) (events []Event) {
 	return events
 }
 
-func (r *rule) matches(e any) bool {
-	for path, values := range r.When {
+func (f fields) match(e any) bool {
+	for path, values := range f {
 		v := text(e, path)
 		if !slices.ContainsFunc(values, func(one string) bool { return strings.EqualFold(one, v) }) {
 			return false

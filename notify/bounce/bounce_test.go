@@ -43,9 +43,18 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s %s: %q, %v (-want +got):\n%s", s.provider, s.body, confirm, err, diff)
 		}
 	}
-	got, confirm, err := Read("ses", []byte(`{"Type":"SubscriptionConfirmation","Message":"You have chosen to subscribe","SubscribeURL":"https://sns.example/?Action=ConfirmSubscription"}`))
-	if len(got) > 0 || confirm != "https://sns.example/?Action=ConfirmSubscription" || err != nil {
-		t.Errorf("a subscription: %v, %q, %v", got, confirm, err)
+	const url = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=1"
+	for body, want := range map[string]string{
+		`{"Type":"SubscriptionConfirmation","Message":"You have chosen to subscribe","SubscribeURL":"` + url + `"}`: url,
+		`{"Type":"SubscriptionConfirmation","SubscribeURL":"https://sns.cn-north-1.amazonaws.com.cn/?Action=1"}`:    "https://sns.cn-north-1.amazonaws.com.cn/?Action=1",
+		`{"Type":"UnsubscribeConfirmation","SubscribeURL":"` + url + `"}`:                                           "",
+		`{"Type":"SubscriptionConfirmation","SubscribeURL":"https://sns.amazonaws.com.example.org/"}`:               "",
+		`{"Type":"SubscriptionConfirmation","SubscribeURL":"https://sns.x.amazonaws.com@example.org/"}`:             "",
+		`{"Type":"SubscriptionConfirmation","SubscribeURL":"http://sns.eu-west-1.amazonaws.com/"}`:                  "",
+	} {
+		if got, confirm, err := Read("ses", []byte(body)); len(got) > 0 || confirm != want || err != nil {
+			t.Errorf("%s: %v, %q, %v", body, got, confirm, err)
+		}
 	}
 	for _, body := range []string{"", "{", "{} {}", "address=ada@example.org"} {
 		if _, _, err := Read("plain", []byte(body)); err == nil {

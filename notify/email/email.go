@@ -140,7 +140,7 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 	m.Subject(literal(content.Subject))
 	m.SetDateWithValue(now)
 	m.SetMessageIDWithValue(strings.Trim(n.MessageID, "<>"))
-	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
+	setHeaders(m, n)
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.SetGenHeader("X-Auto-Response-Suppress", "OOF, AutoReply")
 	m.SetGenHeader("Content-Language", content.Lang)
@@ -155,6 +155,14 @@ func (s *Sender) compose(n notify.Notification) (*mail.Msg, error) {
 		}
 	}
 	return m, nil
+}
+
+// setHeaders sets the headers of punctual.
+func setHeaders(m *mail.Msg, n notify.Notification) {
+	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
+	if n.Proof != "" {
+		m.SetGenHeader("X-Punctual-Report", n.Proof) // package mailroom reads it in delivery reports
+	}
 }
 
 // setUnsubscribe lets mail programs switch off mails of this kind with one click (RFC 8058), which needs an
@@ -176,8 +184,10 @@ func (s *Sender) reply(n notify.Notification, to string, now time.Time) *mail.Ms
 	r := n.Facts.Reply
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&netmail.Address{Name: headerText(r.Name), Address: r.From})
-	m.ToMailAddress(&netmail.Address{Name: headerText(n.To.Name), Address: to})
-	if cc, err := netmail.ParseAddress(r.CC); err == nil {
+	if !strings.EqualFold(to, n.Except) {
+		m.ToMailAddress(&netmail.Address{Name: headerText(n.To.Name), Address: to})
+	}
+	if cc, err := netmail.ParseAddress(r.CC); err == nil && !strings.EqualFold(cc.Address, n.Except) {
 		m.CcMailAddress(&netmail.Address{Address: cc.Address})
 	}
 	m.Subject(literal(headerText(r.Subject)))
@@ -187,7 +197,7 @@ func (s *Sender) reply(n notify.Notification, to string, now time.Time) *mail.Ms
 		m.SetGenHeader("In-Reply-To", id)
 		m.SetGenHeader("References", id)
 	}
-	m.SetGenHeader("X-Punctual-Kind", string(n.Kind))
+	setHeaders(m, n)
 	m.SetGenHeader("Auto-Submitted", "auto-replied")
 	m.SetGenHeader("X-Auto-Response-Suppress", "All")
 	m.SetGenHeader("Content-Language", r.Lang)

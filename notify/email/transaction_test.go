@@ -254,3 +254,21 @@ func TestRefused_oneOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// The address that bounced gets nothing, and is not named. The mail carries the proof for delivery reports.
+func TestCompose_except(t *testing.T) {
+	for except, want := range map[string]string{"zoe@example.org": "deputy@example.org", "DEPUTY@example.org": "zoe@example.org"} {
+		server := testenv.Mail(t)
+		n := invitation(1)
+		n.Facts.Reply = &meeting.Reply{From: "turing@example.org", Name: "Turing", Subject: "Accepted", Text: "Accepted", CC: "deputy@example.org"}
+		n.Except, n.Proof = except, "1.proof"
+		if err := newSMTP(t, plain(server)).Send(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		m := server.Next(t, time.Minute)
+		raw := strings.ToLower(string(m.Raw))
+		if len(m.To) != 1 || m.To[0] != want || strings.Contains(raw, strings.ToLower(except)) || !strings.Contains(raw, "x-punctual-report: 1.proof") {
+			t.Errorf("without %s: sent to %v:\n%s", except, m.To, m.Raw)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type bounceRow struct {
 	Reason    string
 	MessageID string
 	BouncedAt time.Time
+	ClearedAt *time.Time // nil: the address is marked
 }
 
 func (bounceRow) TableName() string { return "email_bounces" }
@@ -42,16 +43,21 @@ func (r *bounceRow) bounce() notify.Bounce {
 }
 
 // Mark implements [notify.BounceStore].
-func (s *Bounces) Mark(ctx context.Context, b notify.Bounce) error {
-	r := bounceRow{Address: clean(b.Address), Source: string(b.Source), Reason: clean(b.Reason), MessageID: clean(b.MessageID), BouncedAt: micro(b.At)}
-	err := s.db.WithContext(ctx).Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "address"}},
-		DoUpdates: clause.AssignmentColumns([]string{"source", "reason", "message_id", "bounced_at"}),
-	}).Create(&r).Error
-	if err != nil {
-		return fmt.Errorf("mark a bounced address: %w", err)
+func (s *Bounces) Mark(ctx context.Context, b notify.Bounce) (bool, error) {
+	sent := b.SentAt
+	if sent.IsZero() {
+		sent = b.At
 	}
-	return nil
+	r := bounceRow{Address: clean(b.Address), Source: string(b.Source), Reason: clean(b.Reason), MessageID: clean(b.MessageID), BouncedAt: micro(b.At)}
+	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "address"}},
+		Where:     clause.Where{Exprs: []clause.Expression{gorm.Expr("email_bounces.cleared_at IS NULL OR email_bounces.cleared_at < ?", micro(sent))}},
+		DoUpdates: clause.AssignmentColumns([]string{"source", "reason", "message_id", "bounced_at", "cleared_at"}),
+	}).Create(&r)
+	if done.Error != nil {
+		return false, fmt.Errorf("mark a bounced address: %w", done.Error)
+	}
+	return done.RowsAffected > 0, nil
 }
 
 // Marked implements [notify.BounceStore]. Its statement has a constant text.
@@ -86,7 +92,7 @@ func (s *Bounces) Bounces(ctx context.Context, f notify.BounceFilter) (page noti
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
-	q := s.db.WithContext(ctx).Order("bounced_at DESC, id DESC").Limit(f.Limit + 1) // one more row shows whether there is a next page
+	q := s.db.WithContext(ctx).Where("cleared_at IS NULL").Order("bounced_at DESC, id DESC").Limit(f.Limit + 1) // one more row shows whether there is a next page
 	if f.Text != "" {
 		q = q.Where(`address LIKE ? ESCAPE '\'`, pattern(strings.ToLower(f.Text)))
 	}
@@ -110,10 +116,10 @@ func (s *Bounces) Bounces(ctx context.Context, f notify.BounceFilter) (page noti
 }
 
 // ClearBounce implements [notify.BounceStore].
-func (s *Bounces) ClearBounce(ctx context.Context, id int64) error {
+func (s *Bounces) ClearBounce(ctx context.Context, id int64, at time.Time) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var cleared []bounceRow
-		if err := tx.Clauses(clause.Returning{}).Where("id = ?", id).Delete(&cleared).Error; err != nil {
+		if err := tx.Model(&cleared).Clauses(clause.Returning{}).Where("id = ? AND cleared_at IS NULL", id).Update("cleared_at", micro(at)).Error; err != nil {
 			return fmt.Errorf("clear bounce %d: %w", id, err)
 		}
 		if len(cleared) == 0 {
@@ -128,11 +134,11 @@ func (s *Bounces) ClearBounce(ctx context.Context, id int64) error {
 	})
 }
 
-// Trim deletes up to limit marks of bounces before the given time, and returns how many.
+// Trim deletes up to limit marks, also cleared ones, of bounces before the given time, and returns how many.
 func (s *Bounces) Trim(ctx context.Context, before time.Time, limit int) (int64, error) {
 	db := s.db.WithContext(ctx)
 	old := db.Model(&bounceRow{}).Select("id").Where("bounced_at < ?", micro(before)).Order("bounced_at, id").Limit(limit)
-	done := db.Where("id IN (?)", old).Delete(&bounceRow{})
+	done := db.Where("id IN (?) AND bounced_at < ?", old, micro(before)).Delete(&bounceRow{}) // unless it bounced again meanwhile
 	if done.Error != nil {
 		return 0, fmt.Errorf("delete old bounces: %w", done.Error)
 	}

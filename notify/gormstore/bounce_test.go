@@ -21,8 +21,8 @@ func TestBounces(t *testing.T) {
 		mark := func(address string, minute int, reason string) {
 			t.Helper()
 			b := notify.Bounce{Address: address, Source: notify.RefusedRecipient, Reason: reason, At: at.Add(time.Duration(minute) * time.Minute)}
-			if err := s.Mark(t.Context(), b); err != nil {
-				t.Fatal(err)
+			if stored, err := s.Mark(t.Context(), b); !stored || err != nil {
+				t.Fatal(stored, err)
 			}
 		}
 		mark("ada@example.org", 0, "no such\x00mailbox")
@@ -60,10 +60,18 @@ func TestBounces(t *testing.T) {
 			}
 		}
 
-		if err := s.ClearBounce(t.Context(), marked["ada@example.org"].ID); err != nil {
+		cleared := at.Add(time.Hour)
+		if err := s.ClearBounce(t.Context(), marked["ada@example.org"].ID, cleared); err != nil {
 			t.Error(err)
 		}
-		if err := s.ClearBounce(t.Context(), marked["ada@example.org"].ID); !errors.Is(err, notify.ErrNotFound) {
+		old := notify.Bounce{Address: "ada@example.org", Source: notify.DeliveryReport, At: cleared.Add(time.Minute), SentAt: cleared.Add(-time.Minute)}
+		if stored, err := s.Mark(t.Context(), old); stored || err != nil {
+			t.Errorf("marked by a mail from before: %v, %v", stored, err)
+		}
+		if marked, err := s.Marked(t.Context(), []string{"ada@example.org"}); err != nil || len(marked) > 0 {
+			t.Errorf("after the mark was cleared: %v, %v", marked, err)
+		}
+		if err := s.ClearBounce(t.Context(), marked["ada@example.org"].ID, cleared); !errors.Is(err, notify.ErrNotFound) {
 			t.Errorf("cleared twice: %v", err)
 		}
 		if n, err := s.Trim(t.Context(), at.Add(2*time.Minute), 10); n != 1 || err != nil {

@@ -168,7 +168,7 @@ func read(tx *gorm.DB, userID int64, locks ...clause.Expression) (notify.Prefere
 		return notify.Preferences{}, fmt.Errorf("select chat target of user %d: %w", userID, err)
 	}
 	var bounces []bounceRow
-	if err := tx.Where("address = ?", strings.ToLower(of.Email)).Find(&bounces).Error; err != nil {
+	if err := tx.Where("address = ? AND cleared_at IS NULL", strings.ToLower(of.Email)).Find(&bounces).Error; err != nil {
 		return notify.Preferences{}, fmt.Errorf("select bounce of user %d: %w", userID, err)
 	}
 	p, err := rows[0].preferences(of)

@@ -20,7 +20,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []notify.Outcome) (map[int
 	return next, nil
 }
 
-// record adds to next the rows that follow those that are now final.
+// record adds to next the rows that it changed, with the rows that follow those that are now final.
 func (l *Ledger) record(ctx context.Context, outcomes []notify.Outcome, next map[int64]notify.Point) error {
 	instant := func(t time.Time) any { return micro(t) }
 	if l.db.Name() == "sqlite" {
@@ -47,9 +47,7 @@ func (l *Ledger) record(ctx context.Context, outcomes []notify.Outcome, next map
 		return err
 	}
 	for _, r := range rows {
-		if r.NextID != 0 {
-			next[r.ID] = notify.Point{ID: r.NextID, Version: r.NextVersion}
-		}
+		next[r.ID] = notify.Point{ID: r.NextID, Version: r.NextVersion}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 func TestBounces(t *testing.T) {
 	db := testdb.Open(t, migrations.SQLite)
-	svc := notify.NewBounces(gormstore.NewBounces(db.Gorm, nil), gormstore.New(db.Gorm), time.Now, slog.New(slog.DiscardHandler))
+	svc := notify.NewBounces(gormstore.NewBounces(db.Gorm, nil), gormstore.New(db.Gorm), nil, time.Now, slog.New(slog.DiscardHandler))
 	_, api := humatest.New(t)
 	httpapi.RegisterBounces(api, svc)
 	for _, address := range []string{"ada@example.org", "Bob@example.org", "eve@example.net"} {

@@ -5986,7 +5986,6 @@ export interface components {
             last_error: string | null;
             /** Format: int64 */
             meeting_id: number;
-            /** @description null unless you are an admin: delivery reports prove by it that they are genuine */
             message_id: string | null;
             name: string;
             /** Format: date-time */

@@ -182,7 +182,7 @@ const de: typeof en = {
     search: 'Adresse',
     address: 'Adresse',
     reason: 'Grund',
-    when: 'Zuletzt zurückgekommen',
+    when: 'Zuletzt gemeldet',
     sources: { smtp: 'Vom Mailserver abgelehnt', report: 'Zustellbericht', provider: 'Rückmeldung des Anbieters' },
     clear: 'Wieder an diese Adresse senden',
     clearOf: (address) => `Wieder an ${address} senden`,

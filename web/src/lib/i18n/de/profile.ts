@@ -40,7 +40,7 @@ const de: typeof en = {
   },
   preferences: {
     title: 'Benachrichtigungen',
-    bounced: (when) => `An Ihre Adresse werden keine Mails gesendet: Am ${when} kam eine Mail zurück. Bitten Sie die Administration, sie wieder freizugeben.`,
+    bounced: (when) => `An Ihre Adresse werden keine Mails gesendet: Am ${when} kam eine Mail zurück oder wurde als Spam gemeldet. Bitten Sie die Administration, sie wieder freizugeben.`,
     text: 'Wählen Sie, wie Sie erfahren, was andere tun. Eine Art ohne Häkchen ist abgeschaltet.',
     kind: 'Art',
     channels: { email: 'E-Mail', sms: 'SMS', chat: 'Chat' },

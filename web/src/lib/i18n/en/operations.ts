@@ -179,7 +179,7 @@ export default {
     search: 'Address',
     address: 'Address',
     reason: 'Reason',
-    when: 'Last bounce',
+    when: 'Last reported',
     sources: { smtp: 'Rejected by the mail server', report: 'Delivery report', provider: 'Report of the provider' },
     clear: 'Send again to this address',
     clearOf: (address: string) => `Send again to ${address}`,

@@ -37,7 +37,7 @@ export default {
   },
   preferences: {
     title: 'Notifications',
-    bounced: (when: string) => `No mail is sent to your address: on ${when}, a mail to it came back. Ask an administrator to allow it again.`,
+    bounced: (when: string) => `No mail is sent to your address: on ${when}, a mail to it bounced or was reported as spam. Ask an administrator to allow it again.`,
     text: 'Choose how you hear about what others do. A kind without a check mark is off.',
     kind: 'Kind',
     channels: { email: 'Email', sms: 'SMS', chat: 'Chat' },

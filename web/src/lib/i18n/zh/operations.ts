@@ -181,7 +181,7 @@ const zh: typeof en = {
     search: '地址',
     address: '地址',
     reason: '原因',
-    when: '最近退信',
+    when: '最近报告',
     sources: { smtp: '被邮件服务器拒绝', report: '投递报告', provider: '服务商回执' },
     clear: '重新向此地址发送',
     clearOf: (address) => `重新向 ${address} 发送`,

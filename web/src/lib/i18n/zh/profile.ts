@@ -39,7 +39,7 @@ const zh: typeof en = {
   },
   preferences: {
     title: '通知',
-    bounced: (when) => `不再向您的地址发送邮件：${when} 有一封邮件被退回。请联系管理员重新允许。`,
+    bounced: (when) => `不再向您的地址发送邮件：${when} 有一封邮件被退回或被举报为垃圾邮件。请联系管理员重新允许。`,
     text: '选择如何得知他人的操作。未勾选的类型不会发送。',
     kind: '类型',
     channels: { email: '邮件', sms: '短信', chat: '聊天' },
