@@ -12,6 +12,7 @@ import (
 
 	"punctual/app/config"
 	"punctual/migrations"
+	"punctual/notify"
 	"punctual/tests/testenv/testdb"
 )
 
@@ -22,7 +23,7 @@ func TestSearch_eitherCase(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	span := "from=" + at(0) + "&to=" + at(24*time.Hour)
 	lists := map[string]string{
-		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/users": "", "/groups": "", "/notifications": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
+		"/meetings": span, "/rooms": "", "/grid": span, "/occupancy": "from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly), "/people": "", "/users": "", "/groups": "", "/notifications": "", "/notifications/bounces": "", "/audit": "", "/audit/export": "", "/mailroom/messages": "",
 		"/reports/meetings": span + "&group=title", "/reports/meetings/list": span + "&format=csv",
 	}
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
@@ -44,6 +45,10 @@ func TestSearch_eitherCase(t *testing.T) {
 		mail := base64.StdEncoding.EncodeToString([]byte("From: <e@example.org>\r\nTo: <uebung@rooms.example.org>\r\nSubject: Émile ÜBUNG\r\n\r\n"))
 		if res := send(t, s, "POST", "/api/v1/mailroom/messages", `{"raw":"`+mail+`"}`, "Authorization", "Bearer "+token); res.status != 200 {
 			t.Fatalf("mail: %d %s", res.status, res.body)
+		}
+
+		if _, err := a.bounceStore.Mark(t.Context(), notify.Bounce{Address: "émile.übung@example.org", Source: "smtp", At: time.Now()}); err != nil {
+			t.Fatal(err)
 		}
 
 		var doc struct {
