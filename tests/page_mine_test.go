@@ -90,7 +90,7 @@ func TestPageMine(t *testing.T) {
 	a.await("!document.querySelector('.main').innerText.includes('Stand-up')") // who declined is left in peace
 
 	// A guest answers by the mail, on a page that needs no account.
-	link, _ := linkIn(t, mail, guest, "invitation", 1, respondLink)
+	link, _ := linkIn(t, mail, guest, "invitation", "Design review", 1, respondLink)
 	g := browse(t, server)
 	g.do(chromedp.Navigate(link + "&choice=accepted"))
 	g.await("document.querySelector('main')")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,11 +28,12 @@ var (
 	offerLink   = regexp.MustCompile(`http://\S+/offer\?token=[A-Za-z0-9_-]+`)
 )
 
-// linkIn waits for the newest of so many mails of a kind and finds an address in it.
-func linkIn(t *testing.T, mail *testenv.MailServer, to, kind string, count int, pattern *regexp.Regexp) (found string, m testenv.Message) {
+// linkIn waits for so many mails of a kind about what has a title, and finds an address in the newest: mails about
+// several meetings arrive in any order.
+func linkIn(t *testing.T, mail *testenv.MailServer, to, kind, title string, count int, pattern *regexp.Regexp) (found string, m testenv.Message) {
 	t.Helper()
-	eventually(t, time.Now().Add(slack), at("%d x %s to %s", count, kind, to), func() bool {
-		ms := mail.Where(to, kind)
+	eventually(t, time.Now().Add(slack), at("%d x %s of %q to %s", count, kind, title, to), func() bool {
+		ms := slices.DeleteFunc(mail.Where(to, kind), func(m testenv.Message) bool { return !strings.Contains(m.Subject(), title) })
 		if len(ms) < count {
 			return false
 		}
@@ -111,7 +113,7 @@ func TestResponses(t *testing.T) {
 		}
 
 		// By the mail, without an account: a page that asks first.
-		link, invitation := linkIn(t, mail, guest, "invitation", 1, respondLink)
+		link, invitation := linkIn(t, mail, guest, "invitation", "Design review", 1, respondLink)
 		if s := partstat(invitation, guest); s != "NEEDS-ACTION" {
 			t.Errorf("invited with %s", s)
 		}
@@ -159,7 +161,7 @@ func TestResponses(t *testing.T) {
 		if a := answersTo(got); a[guest] != "declined" || a["bob@example.org"] != "tentative" {
 			t.Errorf("begins later: %v", a)
 		}
-		_, change := linkIn(t, mail, guest, "change", 1, respondLink)
+		_, change := linkIn(t, mail, guest, "change", "Design review", 1, respondLink)
 		if s := partstat(change, "bob@example.org"); s != "TENTATIVE" {
 			t.Errorf("the change says %s of bob", s)
 		}
@@ -167,7 +169,7 @@ func TestResponses(t *testing.T) {
 		if a := answersTo(got); a[guest] != "needs_action" || a["bob@example.org"] != "needs_action" {
 			t.Errorf("moved: %v", a)
 		}
-		if _, change = linkIn(t, mail, guest, "change", 2, respondLink); partstat(change, guest) != "NEEDS-ACTION" {
+		if _, change = linkIn(t, mail, guest, "change", "Design review", 2, respondLink); partstat(change, guest) != "NEEDS-ACTION" {
 			t.Errorf("the move says %s of the guest", partstat(change, guest))
 		}
 
@@ -213,7 +215,7 @@ func TestResponses_series(t *testing.T) {
 		}
 		bob.Want(t, http.StatusOK, http.MethodPost, respond, with{"response": "accepted"}, &res) // again
 
-		link, _ := linkIn(t, mail, guest, "invitation", 1, respondLink)
+		link, _ := linkIn(t, mail, guest, "invitation", "Design review", 1, respondLink)
 		if _, body := openPage(t, http.MethodGet, link, nil); !strings.Contains(body, "4 dates") {
 			t.Errorf("the page does not speak of the dates:\n%s", body)
 		}
@@ -242,7 +244,7 @@ func TestResponses_series(t *testing.T) {
 
 		// A later mail about the series tells what they said.
 		alice.Want(t, http.StatusOK, http.MethodPatch, at("/series/%d", made.Series.ID), with{"title": "Stand-up"}, nil)
-		if _, change := linkIn(t, mail, guest, "change", 1, respondLink); partstat(change, "bob@example.org") != "ACCEPTED" || partstat(change, guest) != "DECLINED" {
+		if _, change := linkIn(t, mail, guest, "change", "Stand-up", 1, respondLink); partstat(change, "bob@example.org") != "ACCEPTED" || partstat(change, guest) != "DECLINED" {
 			t.Errorf("the change says %s and %s", partstat(change, "bob@example.org"), partstat(change, guest))
 		}
 		wantNothingTwice(t, mail)
@@ -289,7 +291,7 @@ func TestOffer_byLink(t *testing.T) {
 
 		cancel(t, alice, held.ID)
 		becomes(t, bob, first, "offered")
-		link, _ := linkIn(t, mail, "bob@example.org", "waitlist_offer", 1, offerLink)
+		link, _ := linkIn(t, mail, "bob@example.org", "waitlist_offer", "Design review", 1, offerLink)
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodGet} {
 			if status, body := openPage(t, method, link, nil); status != http.StatusOK || method == http.MethodGet && !strings.Contains(body, "Waiting list offer") {
 				t.Errorf("%s: %d\n%s", method, status, body)
