@@ -59,7 +59,10 @@ type Service struct {
 	begins       Limiter
 	secondFactor atomic.Value // SecondFactorMode
 
-	noting      sync.Map      // what is used: its use is being stored
+	noting      sync.Map // what is used: its use is being stored
+	notes       sync.WaitGroup
+	life        context.Context // of what goes on after a call
+	end         context.CancelFunc
 	answerReset time.Duration // shortest duration of RequestReset
 	sessionTTL  atomic.Int64
 	tokenTTL    atomic.Int64 // of API tokens created without an expiry; 0: never
@@ -73,6 +76,7 @@ func New(store Store, c Config) *Service {
 		answerReset: answerReset, timezone: cmp.Or(c.Timezone, "UTC"), setupTTL: cmp.Or(c.SetupTTL, 24*time.Hour),
 		directories: c.Directories, sources: c.Sources, ceremonies: c.Passkeys, begins: c.Begins,
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	if s.limiter == nil {
 		s.limiter = NewMemoryLimiter(Rate{Count: 10, Per: time.Minute})
 	}

@@ -182,16 +182,23 @@ func (s *Service) noteUse(ctx context.Context, of string, touch func(context.Con
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), useTimeout)
 	done := make(chan struct{})
-	go func() {
+	s.notes.Go(func() {
 		defer close(done)
 		defer cancel()
+		defer context.AfterFunc(s.life, cancel)()
 		defer s.noting.Delete(of)
 		_ = touch(ctx)
-	}()
+	})
 	select {
 	case <-done:
 	case <-time.After(usePatience):
 	}
+}
+
+// Close ends what goes on after a call and returns when it has ended. No method may be called during or after it.
+func (s *Service) Close() {
+	s.end()
+	s.notes.Wait()
 }
 
 // Authenticate returns the owner of a secret, or [ErrUnauthorized] if it is unknown, expired or of

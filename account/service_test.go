@@ -247,44 +247,38 @@ func TestService_lastUse(t *testing.T) {
 	}
 }
 
-// slow is a store that cannot write yet.
+// slow is a store whose writer is busy for ever.
 type slow struct {
 	account.Store
-	until chan struct{}
+	ended chan error
 }
 
-func (s slow) TouchToken(context.Context, int64, time.Time, time.Time) error {
-	<-s.until
-	return nil
+func (s slow) TouchToken(ctx context.Context, _ int64, _, _ time.Time) error {
+	<-ctx.Done()
+	s.ended <- ctx.Err()
+	return ctx.Err()
 }
 
-// Whoever only reads does not wait until it is noted that they were there.
+// Whoever only reads does not wait until it is noted that they were there. Close does, for what it has ended.
 func TestService_lastUseDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newService(t, account.Config{SessionTTL: time.Hour})
 	f.mustCreate(t, email, account.Member)
 	secret, _ := f.mustLogin(t, email, password)
 	f.advance(2 * time.Minute)
-	db := slow{f.store, make(chan struct{})}
-	defer close(db.until)
-	ended := make(chan error, 1)
-	go func() {
-		service := account.New(db, account.Config{Now: f.now})
-		for range 2 {
-			if _, err := service.Authenticate(t.Context(), secret); err != nil {
-				ended <- err
-				return
-			}
+	db := slow{f.store, make(chan error, 2)}
+	service := account.New(db, account.Config{Now: f.now})
+	for range 2 {
+		if _, err := service.Authenticate(t.Context(), secret); err != nil {
+			t.Fatal(err)
 		}
-		ended <- nil
-	}()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
+	}
+	if len(db.ended) != 0 {
 		t.Error("a request waits for a writer")
+	}
+	service.Close()
+	if len(db.ended) != 1 || !errors.Is(<-db.ended, context.Canceled) {
+		t.Error("Close leaves what it did not end")
 	}
 }
 

@@ -510,6 +510,9 @@ func (a *Application) Close() error {
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())
 	}
+	if a.accounts != nil {
+		a.accounts.Close()
+	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
