@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,23 +43,23 @@ func TestIdempotency_killed(t *testing.T) {
 		server.Start(t)
 		admin.WantProblem(t, http.StatusConflict, "room_conflict", http.MethodPost, "/meetings", booking(0), testenv.Header("Idempotency-Key", "another"))
 
-		const requests = 60
+		const workers = 4
 		var wg sync.WaitGroup
-		answered := make(chan struct{}, requests)
-		retry := make(chan int, requests)
-		for worker := range 4 {
+		var answered atomic.Int64
+		retry := make(chan int, workers)
+		for worker := range workers {
 			wg.Go(func() {
-				for i := 1 + worker; i < requests; i += 4 {
+				for i := 1 + worker; ; i += workers { // until a request is cut off
 					if res, err := admin.Try(http.MethodPost, "/meetings", booking(i), key(i)); err != nil || res.Status != http.StatusCreated {
 						retry <- i
+						return
 					}
-					answered <- struct{}{}
+					answered.Add(1)
 				}
 			})
 		}
-		for range 1 + rand.IntN(requests/2) {
-			<-answered
-		}
+		enough := 1 + rand.Int64N(30)
+		eventually(t, time.Now().Add(slack), "some requests are answered", func() bool { return answered.Load() >= enough })
 		time.Sleep(rand.N(5 * time.Millisecond))
 		server.Kill()
 		wg.Wait()
@@ -68,9 +69,6 @@ func TestIdempotency_killed(t *testing.T) {
 		again := []int{0}
 		for i := range retry {
 			again = append(again, i)
-		}
-		if len(again) == 1 {
-			t.Error("no request was cut off")
 		}
 		for _, i := range again { // side by side: each may wait until the lease of its first attempt ends
 			wg.Go(func() {
@@ -90,9 +88,11 @@ func TestIdempotency_killed(t *testing.T) {
 		for _, m := range testenv.All[testenv.Meeting](t, admin, "/meetings") {
 			titles[m.Title]++
 		}
-		for i := range requests {
-			if n := titles[fmt.Sprintf("Meeting %d", i)]; n != 1 {
-				t.Errorf("meeting %d exists %d times", i, n)
+		for _, last := range again {
+			for i := last; i >= 0; i -= workers {
+				if n := titles[fmt.Sprintf("Meeting %d", i)]; n != 1 {
+					t.Errorf("meeting %d exists %d times", i, n)
+				}
 			}
 		}
 	})

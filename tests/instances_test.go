@@ -39,7 +39,7 @@ func TestInstances_eachEffectOnce(t *testing.T) {
 	for i := range rooms {
 		rooms[i] = admin.NewRoom(t, fmt.Sprintf("Room %d", i))
 	}
-	when := inGoodTime(began, 15) // a reminder whose time has passed when its meeting is booked is never sent
+	when := inGoodTime(began, 22) // a reminder whose time has passed when its meeting is booked is never sent
 	var ids []int64
 	for i, room := range rooms { // half of them begin then, the others end
 		start, end, edge := when, when.Add(time.Hour), "start"
@@ -48,7 +48,7 @@ func TestInstances_eachEffectOnce(t *testing.T) {
 		}
 		ids = append(ids, clients[i%2].Book(t, testenv.Booking(start, end, []int64{room.ID}, with{
 			"attendees": []any{with{"email": fmt.Sprintf("guest%d@example.org", i), "name": "Guest"}},
-			"reminders": []any{reminder(edge, 6*time.Second, "email")},
+			"reminders": []any{reminder(edge, 12*time.Second, "email")},
 		})).ID)
 	}
 	action := func(i int) string {
@@ -81,6 +81,17 @@ func TestInstances_eachEffectOnce(t *testing.T) {
 	wantNothingTwice(t, mail)
 }
 
+// insist calls until it is not told to come again: where the machine is busy, requests of one user wait too long
+// for each other.
+func insist(c *testenv.Client, method, path string, body any) (*testenv.Response, error) {
+	res, err := c.Try(method, path, body)
+	for err == nil && res.Status == http.StatusTooManyRequests {
+		time.Sleep(100 * time.Millisecond)
+		res, err = c.Try(method, path, body)
+	}
+	return res, err
+}
+
 // race posts n bookings at once, spread over the clients, and counts the answers as
 // "status code".
 func race(t *testing.T, n int, clients []*testenv.Client, booking func(i int) any) map[string]int {
@@ -92,7 +103,7 @@ func race(t *testing.T, n int, clients []*testenv.Client, booking func(i int) an
 	for i := range n {
 		wg.Go(func() {
 			<-start
-			res, err := clients[i%len(clients)].Try(http.MethodPost, "/meetings", booking(i))
+			res, err := insist(clients[i%len(clients)], http.MethodPost, "/meetings", booking(i))
 			outcome := ""
 			if err != nil {
 				outcome = err.Error()

@@ -356,15 +356,32 @@ func TestInterop_postfix(t *testing.T) {
 	postgres.Kill()
 	mta.send(t, turing, invite{uid: "down", from: "ada@example.org", to: turing, start: later}.eml())
 	eventually(t, time.Now().Add(slack), "punctual asks Postfix to try again later", func() bool { return strings.Contains(mta.log(t), "status=deferred") })
-	if n := mta.queued(t); n != 1 {
-		t.Errorf("%d mails wait in Postfix, want 1", n)
-	}
+	// A mail that is just moved from one of Postfix's queues to another may be missed, or counted twice.
+	eventually(t, time.Now().Add(slack), "the mail waits in Postfix", func() bool { return mta.queued(t) == 1 })
 	sent := sink.Counts() // what was sent right before the end, and not recorded, is sent again
 	postgres.Start(t)
 	mta.retry(t)
-	if e := readCalendar(t, answers(1)[0]).Events[0]; e.UID != "down" || e.Attendees[turing] != "ACCEPTED" {
-		t.Errorf("after the outage: %+v", e)
+	// What was answered right before the end may be answered again.
+	answered := func(uids ...string) {
+		t.Helper()
+		accepted, seen := map[string]string{}, map[string]bool{}
+		eventually(t, time.Now().Add(2*slack), fmt.Sprint("answers to ", uids), func() bool {
+			for _, m := range sink.Where("ada@example.org", "reply") {
+				if !seen[m.ID()] {
+					seen[m.ID()] = true
+					e := readCalendar(t, m.Part("text/calendar")).Events[0]
+					accepted[e.UID] = e.Attendees[turing]
+				}
+			}
+			return !slices.ContainsFunc(uids, func(uid string) bool { return accepted[uid] == "" })
+		})
+		for _, uid := range uids {
+			if accepted[uid] != "ACCEPTED" {
+				t.Errorf("%s: %q", uid, accepted[uid])
+			}
+		}
 	}
+	answered("down")
 
 	// punctual is killed while mails arrive.
 	const n = 6
@@ -382,16 +399,11 @@ func TestInterop_postfix(t *testing.T) {
 	maps.Copy(sent, sink.Counts())
 	server.Start(t)
 	mta.retry(t)
-	accepted := map[string]string{}
-	for _, text := range answers(n) {
-		e := readCalendar(t, text).Events[0]
-		accepted[e.UID] = e.Attendees[turing]
-	}
+	var killed []string
 	for i := range n {
-		if uid := fmt.Sprint("kill-", i); accepted[uid] != "ACCEPTED" {
-			t.Errorf("%s: %q", uid, accepted[uid])
-		}
+		killed = append(killed, fmt.Sprint("kill-", i))
 	}
+	answered(killed...)
 	eventually(t, time.Now().Add(slack), "Postfix has nothing left", func() bool { return mta.queued(t) == 0 })
 	for id, n := range sink.Counts() {
 		if n > 1+min(sent[id], 2) {
@@ -492,15 +504,10 @@ log: { level: info }
 	if asked := sink.Where("zoe@example.org", "reply"); len(asked) != 1 || !strings.Contains(asked[0].Part("text/plain"), "/confirm-invitation?token=") {
 		t.Errorf("asked %d times: %s", len(asked), asked[0].Part("text/plain"))
 	}
-	var refused []receivedMail
-	for _, m := range testenv.All[receivedMail](t, admin, "/mailroom/messages") {
-		if m.Verdict == "loop" {
-			refused = append(refused, m)
-		}
-	}
-	if len(refused) != 1 {
-		t.Errorf("refused as reports: %+v", refused)
-	}
+	eventually(t, time.Now().Add(slack), "one is refused as a report", func() bool {
+		received := testenv.All[receivedMail](t, admin, "/mailroom/messages")
+		return len(slices.DeleteFunc(received, func(m receivedMail) bool { return m.Verdict != "loop" })) == 1
+	})
 
 	ca, err := os.ReadFile(in("cert.pem"))
 	if err != nil {

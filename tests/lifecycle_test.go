@@ -21,8 +21,8 @@ func TestMeeting_fromBookingToEnd(t *testing.T) {
 		room := admin.NewRoom(t, "Turing")
 		alice := admin.NewUser(t, "Alice", "member", with{"phone": "+4930111"})
 
-		const before = 6 * time.Second // later than its start nobody is reminded of it
-		start, end := inSeconds(14), inSeconds(26)
+		const before = 12 * time.Second // later than its start nobody is reminded of it
+		start, end := inSeconds(20), inSeconds(36)
 		m := alice.Book(t, testenv.Booking(start, end, []int64{room.ID}, with{
 			"attendees": []any{with{"email": "bob@example.org", "name": "Bob", "phone": "+4930222"}, with{"email": "nophone@example.org", "name": "Cleo"}},
 			"reminders": []any{reminder("start", before, "email", "sms"), reminder("end", before, "email", "sms")},
@@ -122,10 +122,10 @@ func TestMeeting_movedAndCancelled(t *testing.T) {
 		eve := admin.NewUser(t, "Eve", "member")
 		dan := admin.NewUser(t, "Dan", "member")
 
-		const before = 5 * time.Second
+		const before = 12 * time.Second
 		reminders := with{"reminders": []any{reminder("start", before, "email"), reminder("end", before, "email")}}
-		start := inGoodTime(began, 12)
-		end := start.Add(10 * time.Second)
+		start := inGoodTime(began, 20)
+		end := start.Add(16 * time.Second)
 		moved := eve.Book(t, testenv.Booking(start, end, []int64{a.ID}, reminders))
 		cancelled := dan.Book(t, testenv.Booking(start, end, []int64{b.ID}, reminders,
 			with{"attendees": []any{with{"email": "bob@example.org", "name": "Bob"}}}))

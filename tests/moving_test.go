@@ -344,7 +344,7 @@ func TestMoving_killed(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			deadline := time.Now().Add(slack)
+			deadline := time.Now().Add(3 * slack)
 			for time.Now().Before(deadline) && cmd.ProcessState == nil {
 				var page struct{ Items []testenv.Meeting }
 				admin.Want(t, http.StatusOK, http.MethodGet, "/meetings?limit=1&from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z", nil, &page)

@@ -40,7 +40,7 @@ func TestPause_outlivesFlushAndRestart(t *testing.T) {
 		admin.Want(t, http.StatusOK, http.MethodPost, "/jobs/meeting.start/pause", nil, nil)
 		wantPaused(true)
 
-		start, end := inSeconds(1), inGoodTime(since, 7)
+		start, end := inSeconds(1), inGoodTime(since, 15)
 		var ids []int64
 		for _, room := range rooms {
 			ids = append(ids, admin.Book(t, testenv.Booking(start, end, []int64{room.ID})).ID)

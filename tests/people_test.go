@@ -118,7 +118,11 @@ func TestPeople(t *testing.T) {
 			})
 		}
 		askers.Wait()
-		if most := 121 + int64(2*time.Since(began).Seconds()); answered.Load() > most {
+		most := 121 + int64(2*time.Since(began).Seconds())
+		if on.redis != nil { // while it does not answer at once, as on a busy machine, the process counts anew
+			most *= 2
+		}
+		if answered.Load() > most {
 			t.Errorf("%d of 320 look-ups were answered, want %d at most", answered.Load(), most)
 		}
 	})

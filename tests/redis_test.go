@@ -19,7 +19,7 @@ func TestRedis_flushed(t *testing.T) {
 	for i := range rooms {
 		rooms[i] = admin.NewRoom(t, at("Room %d", i))
 	}
-	start := inGoodTime(began, 4)
+	start := inGoodTime(began, 12)
 	var ids, running []int64
 	for i, room := range rooms { // one begins and another ends
 		begin := start.Add(time.Duration(i) * time.Second)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -56,15 +57,25 @@ func holdBack(t *testing.T, c *testenv.Client, method, path string, body any) *h
 // send the body, and return the status of the answer.
 func (h *heldBack) send(t *testing.T) int {
 	t.Helper()
-	if _, err := h.conn.Write(h.body); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(h.r, nil)
+	res, err := h.answer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close()
-	return res.StatusCode
+	return res.Status
+}
+
+// answer is send for goroutines.
+func (h *heldBack) answer() (*testenv.Response, error) {
+	if _, err := h.conn.Write(h.body); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(h.r, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return &testenv.Response{Status: res.StatusCode, Header: res.Header, Body: body}, err
 }
 
 // TestRights_heldBackBodies: a request whose caller loses rights while it sends the body changes

@@ -430,9 +430,10 @@ func TestTopics_instances(t *testing.T) {
 	t.Logf("woken %v after the add began", woken.when.Sub(begin))
 	atB.Want(t, http.StatusNoContent, http.MethodPost, "/topics/orders/jobs/a/finish", with{"lease": woken.got[0].Lease}, nil)
 
+	waiting := holdBack(t, atA, http.MethodPost, "/topics/orders/pop", with{"wait_ms": 25_000}) // the server has it before it is told to stop
 	go func() {
 		var out struct{ Items []delivery }
-		if res, err := atA.Try(http.MethodPost, "/topics/orders/pop", with{"wait_ms": 25_000}); err != nil || res.Status != http.StatusOK || res.Decode(&out) != nil {
+		if res, err := waiting.answer(); err != nil || res.Status != http.StatusOK || res.Decode(&out) != nil {
 			t.Errorf("at the stop: %+v, %v", res, err)
 		}
 		answers <- answer{out.Items, time.Now()}

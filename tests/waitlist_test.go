@@ -145,7 +145,7 @@ func TestWaitlist(t *testing.T) {
 		}
 
 		// A wait ends, and is left.
-		soon := join(t, bob, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"until": inSeconds(6)}))
+		soon := join(t, bob, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{"until": inSeconds(10)}))
 		left := join(t, carol, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}))
 		carol.Want(t, http.StatusNoContent, http.MethodDelete, at("/waitlist/%d", left.ID), nil, nil)
 		if w := becomes(t, bob, soon, "expired"); w.Reason != "until" {
@@ -176,7 +176,7 @@ func TestWaitlist_offers(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		mail := testenv.Mail(t)
 		on.Mail = mail
-		on.YAML = "booking: { waiting_list: { offer: 10s } }\n"
+		on.YAML = "booking: { waiting_list: { offer: 20s } }\n"
 		server := testenv.Server(t, on.Config)
 		admin := server.Admin(t)
 		alice, bob, carol := admin.NewUser(t, "Alice", "member"), admin.NewUser(t, "Bob", "member"), admin.NewUser(t, "Carol", "member")
@@ -204,7 +204,7 @@ func TestWaitlist_offers(t *testing.T) {
 		if on.redis != nil {
 			on.redis.Do(t, "FLUSHALL")
 		}
-		server.Configure(t, strings.Replace(server.Config(t), "offer: 10s", "offer: 10m", 1)) // for the next
+		server.Configure(t, strings.Replace(server.Config(t), "offer: 20s", "offer: 10m", 1)) // for the next
 		server.Start(t)
 
 		second = becomes(t, carol, second, "offered")
