@@ -18,6 +18,8 @@ func TestPageFirstVisit(t *testing.T) {
 	server := undoable(t)
 	server.Login(t, "ada@example.org", demoPassword).NewRoom(t, "At hand", with{"timezone": "Europe/Berlin"})
 	b := browse(t, server)
+	// The page waits for the stream of events as long as it takes, and what is fetched in advance does not come first.
+	b.unhurried(300)
 	b.signIn("grace@example.org", demoPassword)
 	b.await("document.querySelector('main [role=grid] [role=row]')")
 	b.await("localStorage.getItem('punctual.room-zone')")
@@ -41,13 +43,12 @@ func TestPageFirstVisit(t *testing.T) {
 	}
 
 	// The next visit outlines the rooms before any answer, and needs few requests until they are shown.
-	b.unhurried() // what is fetched in advance does not come before them
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 			const real = fetch, visit = (globalThis.visit = { answers: 0, outlined: 0, needed: [] })
 			fetch = async (...request) => {
 				const answer = await real(...request)
-				await new Promise((done) => setTimeout(done, 300))
+				await new Promise((done) => setTimeout(done, 200))
 				visit.answers++
 				return answer
 			}
