@@ -31,6 +31,7 @@ func TestPageOperations(t *testing.T) {
 	}
 	server.Start(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
+	ada.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"timezone": noon(t).String()}, nil) // reports end with her day
 	room := ada.NewRoom(t, "Operations", with{"capacity": 10})
 	start := inSeconds(3 * 3600)
 	m := ada.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
