@@ -172,6 +172,7 @@ func TestPageDoor(t *testing.T) {
 
 	// By hand: a wrong code is told, the right one leads to the room.
 	b := browse(t, server)
+	b.unhurried(30_000) // a question stays, however long axe-core looks at it
 	b.touch(1280, 800)
 	b.dark(false)
 	b.open("/door")

@@ -296,10 +296,11 @@ func (b *tab) heads(view string) {
 		return wide ? 'the header is wider than the screen' : wraps.length ? 'the header wraps: ' + wraps : '' })()`)
 }
 
-// legible wants that no text is cut off or touches another, and that tables are cards on phones.
+// legible wants that no text is cut off or touches another, and that tables are cards on phones, once a screen that was
+// turned is drawn anew.
 func (b *tab) legible(view string) {
 	b.t.Helper()
-	if found := eval[[]string](b, `(() => {
+	b.without(view, `(() => {
 		const found = []
 		const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !e.closest('.visually-hidden') && e.getBoundingClientRect().width > 2
 		const room = (e, s) => e.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight)
@@ -335,9 +336,7 @@ func (b *tab) legible(view string) {
 			}
 			before = { node, box: boxes.at(-1) }
 		}
-		return found })()`); len(found) > 0 {
-		b.t.Errorf("%s: %s", view, strings.Join(found, "; "))
-	}
+		return found.join('; ') })()`)
 }
 
 // installable wants all that a browser asks of a page before it offers to install it.

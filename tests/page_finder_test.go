@@ -38,6 +38,7 @@ func TestPageFinder(t *testing.T) {
 		t.Errorf("booked %+v", now)
 	}
 	b.accessible("a room now")
+	begun(t, alice, now.ID) // what has not begun is cancelled, else ended
 	b.press("1 h")
 	b.await("document.querySelector('#room-now [aria-pressed=true]').innerText === '1 h'")
 	b.click("[...document.querySelectorAll('#room-now button')].find((e) => e.innerText.trim() === 'Undo')")

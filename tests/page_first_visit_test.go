@@ -5,10 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"punctual/tests/testenv"
 )
 
 // TestPageFirstVisit: a browser that does not know the rooms' zone reads the grid once. All
@@ -18,6 +21,8 @@ func TestPageFirstVisit(t *testing.T) {
 	server := undoable(t)
 	server.Login(t, "ada@example.org", demoPassword).NewRoom(t, "At hand", with{"timezone": "Europe/Berlin"})
 	b := browse(t, server)
+	// The page waits for the stream of events as long as it takes, and what is fetched in advance does not come first.
+	b.unhurried(300)
 	b.signIn("grace@example.org", demoPassword)
 	b.await("document.querySelector('main [role=grid] [role=row]')")
 	b.await("localStorage.getItem('punctual.room-zone')")
@@ -41,13 +46,12 @@ func TestPageFirstVisit(t *testing.T) {
 	}
 
 	// The next visit outlines the rooms before any answer, and needs few requests until they are shown.
-	b.unhurried() // what is fetched in advance does not come before them
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 			const real = fetch, visit = (globalThis.visit = { answers: 0, outlined: 0, needed: [] })
 			fetch = async (...request) => {
 				const answer = await real(...request)
-				await new Promise((done) => setTimeout(done, 300))
+				await new Promise((done) => setTimeout(done, 200))
 				visit.answers++
 				return answer
 			}
@@ -91,13 +95,21 @@ func TestPageFirstVisit(t *testing.T) {
 	b.press("Room now")
 	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '30 min' && document.querySelector('#room-now .foot a')")
 	id := strings.TrimPrefix(eval[string](b, "document.querySelector('#room-now .foot a').getAttribute('href')"), "/meetings/")
+	meeting, _ := strconv.ParseInt(id, 10, 64)
+	grace := server.Login(t, "grace@example.org", demoPassword)
+	begun(t, grace, meeting) // a change can be undone until the next one, and a start is one
 	b.click("[...document.querySelectorAll('#room-now .lengths button')][0]")
 	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '15 min'")
 	b.click("[...document.querySelectorAll('.toasts button')].find((e) => e.innerText.trim() === 'Undo')")
 	b.await("document.querySelector('#room-now [aria-pressed=true]')?.innerText.trim() === '30 min'")
 	b.shot("room-now-undone")
-	meeting, _ := strconv.ParseInt(id, 10, 64)
-	if m := server.Login(t, "grace@example.org", demoPassword).Meeting(t, meeting); m.Status == "cancelled" || m.End.Sub(m.Start).Minutes() != 30 {
+	if m := grace.Meeting(t, meeting); m.Status == "cancelled" || m.End.Sub(m.Start).Minutes() != 30 {
 		t.Errorf("after the undo it is %+v", m)
 	}
+}
+
+// begun waits until a meeting was marked as started; a room now is booked up to 15 seconds ahead.
+func begun(t *testing.T, c *testenv.Client, id int64) {
+	t.Helper()
+	eventually(t, time.Now().Add(slack), "the meeting has begun", func() bool { return c.Meeting(t, id).StartedAt != nil })
 }

@@ -50,6 +50,7 @@ func TestPageMine(t *testing.T) {
 	alan.Book(t, testenv.Booking(soon.Add(72*time.Hour), soon.Add(73*time.Hour), []int64{board.ID}, with{"title": "Town hall"}))
 
 	a, b := browse(t, server), browse(t, server)
+	a.unhurried(1500) // the message with the button stays
 	a.signIn("alan@example.org", newUserPassword)
 	b.signIn("grace@example.org", newUserPassword)
 	a.open("/mine")

@@ -31,6 +31,7 @@ func TestPageOperations(t *testing.T) {
 	}
 	server.Start(t)
 	ada := server.Login(t, "ada@example.org", demoPassword)
+	ada.Want(t, http.StatusOK, http.MethodPatch, "/me", with{"timezone": noon(t).String()}, nil) // reports end with her day
 	room := ada.NewRoom(t, "Operations", with{"capacity": 10})
 	start := inSeconds(3 * 3600)
 	m := ada.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
@@ -39,7 +40,7 @@ func TestPageOperations(t *testing.T) {
 	ada.Want(t, http.StatusOK, http.MethodPatch, at("/rooms/%d", room.ID), with{"capacity": 12}, nil)
 	ada.Want(t, http.StatusCreated, http.MethodPost, "/topics/orders/jobs", with{"id": "o-1", "delay_ms": 0, "max_attempts": 1, "body": with{"order": 17}}, nil)
 	var popped struct{ Items []struct{ ID, Lease string } }
-	ada.Want(t, http.StatusOK, http.MethodPost, "/topics/orders/pop", with{"max": 1, "wait_ms": 5000}, &popped)
+	ada.Want(t, http.StatusOK, http.MethodPost, "/topics/orders/pop", with{"max": 1, "wait_ms": 30000}, &popped)
 	if len(popped.Items) != 1 {
 		t.Fatalf("popped %+v", popped)
 	}

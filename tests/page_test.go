@@ -302,14 +302,14 @@ func (b *tab) moves() {
 	b.prefers("prefers-reduced-motion", "no-preference")
 }
 
-// unhurried makes timers of seconds last for minutes, in documents that are opened from now on: what goes after some
-// seconds stays, and what comes then does not come.
-func (b *tab) unhurried() {
+// unhurried makes timers of at least some milliseconds last sixty times as long, in documents that are opened from now
+// on: what goes after some seconds stays, and what comes then does not come.
+func (b *tab) unhurried(least int) {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{
 			const real = setTimeout
-			globalThis.setTimeout = (act, ms, ...rest) => real(act, ms >= 1500 ? 60 * ms : ms, ...rest) }`})
+			globalThis.setTimeout = (act, ms, ...rest) => real(act, ms >= %d ? 60 * ms : ms, ...rest) }`, least)})
 		return err
 	}))
 }

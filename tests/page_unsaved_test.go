@@ -131,7 +131,7 @@ func TestPageDraft(t *testing.T) {
 	b.newBooking(date)
 	b.fill("Title", "Unfinished")
 	b.await("sessionStorage.length > 0")
-	b.unhurried() // the message with the button stays
+	b.unhurried(1500) // the message with the button stays
 	b.do(chromedp.Navigate(server.URL + at("/meetings/%d", m.ID)))
 	b.await("document.querySelector('dialog[open] h2')?.innerText.includes('Begun')")
 	b.await("document.querySelector('dialog[open] .toast')?.innerText.includes('unfinished booking')")
