@@ -72,7 +72,7 @@ func TestBackup(t *testing.T) {
 		})
 	}
 	var popped struct{ Items []struct{ ID string } }
-	admin.Want(t, http.StatusOK, http.MethodPost, "/topics/orders/pop", with{"wait_ms": 20_000}, &popped)
+	admin.Want(t, http.StatusOK, http.MethodPost, "/topics/orders/pop", with{"wait_ms": 30_000}, &popped)
 	if len(popped.Items) != 1 || popped.Items[0].ID != "a" {
 		t.Errorf("popped %+v", popped)
 	}

@@ -116,7 +116,7 @@ func TestCheckIn_configured(t *testing.T) {
 		began := book(rooms[0], inSeconds(0))
 		eventually(t, began.Start.Add(slack), "begun", func() bool { return admin.Meeting(t, began.ID).Status == "in_progress" })
 		first, other := book(rooms[0], minutes(30)), book(rooms[1], minutes(30))
-		switched(true, "15s", first, first.Start.Add(15*time.Second))
+		switched(true, "30s", first, first.Start.Add(30*time.Second))
 		if !until(began).IsZero() || !until(other).IsZero() {
 			t.Errorf("one that had begun must be checked in to until %v, one in a room that says no until %v", until(began), until(other))
 		}
@@ -128,24 +128,24 @@ func TestCheckIn_configured(t *testing.T) {
 		waited := book(lounge, soon)
 		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, waited.ID).Status == "in_progress" })
 		switched(true, "2s", first, first.Start.Add(2*time.Second))
-		if at := until(waited); !at.Equal(soon.Add(15 * time.Second)) {
-			t.Errorf("one that has begun must be checked in to by %v, which was %v", at, soon.Add(15*time.Second))
+		if at := until(waited); !at.Equal(soon.Add(30 * time.Second)) {
+			t.Errorf("one that has begun must be checked in to by %v, which was %v", at, soon.Add(30*time.Second))
 		}
-		switched(true, "18s", waited, soon.Add(18*time.Second))
-		eventually(t, soon.Add(18*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, waited.ID), "released")) == 1 })
-		wantOnce(t, admin.History(t, waited.ID), "released", "timer", soon.Add(18*time.Second))
+		switched(true, "33s", waited, soon.Add(33*time.Second))
+		eventually(t, soon.Add(33*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, waited.ID), "released")) == 1 })
+		wantOnce(t, admin.History(t, waited.ID), "released", "timer", soon.Add(33*time.Second))
 
 		soon = inSeconds(1)
 		off := book(lounge, soon)
 		eventually(t, soon.Add(slack), "begun", func() bool { return admin.Meeting(t, off.ID).Status == "in_progress" })
-		switched(false, "18s", off, time.Time{})
+		switched(false, "33s", off, time.Time{})
 		if !until(first).IsZero() {
 			t.Errorf("asks no more, but until %v", until(first))
 		}
 
 		// A room that begins to ask is on time, though nothing is loaded.
 		asks := admin.NewRoom(t, "Asks", with{"check_in": with{"required": true, "grace": "4m"}})
-		soon = inSeconds(6)
+		soon = inSeconds(10)
 		own := book(asks, soon)
 		admin.Want(t, http.StatusOK, http.MethodPatch, fmt.Sprintf("/rooms/%d", own.RoomIDs[0]), with{"check_in": with{"grace": "2s"}}, nil)
 		eventually(t, soon.Add(2*time.Second+slack), "released", func() bool { return len(entries(admin.History(t, own.ID), "released")) == 1 })
@@ -211,10 +211,10 @@ func TestCheckInByLink(t *testing.T) {
 	asking := with{"check_in": with{"required": true, "opens": "5m", "grace": "10m"}}
 	room, other := admin.NewRoom(t, "Kept", asking), admin.NewRoom(t, "Other", asking)
 	alice := admin.NewUser(t, "Alice", "member")
-	start := inSeconds(16)
+	start := inSeconds(24)
 	m := alice.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
 		"attendees": []any{with{"email": "guest@example.net", "name": "Guest", "locale": "de"}},
-		"reminders": []any{reminder("start", 8*time.Second, "email")},
+		"reminders": []any{reminder("start", 12*time.Second, "email")},
 	}))
 	eventually(t, start.Add(slack), "a reminder to the guest", func() bool { return len(mail.Where("guest@example.net", "reminder")) == 1 })
 	text := mail.Where("guest@example.net", "reminder")[0].Part("text/plain")

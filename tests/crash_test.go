@@ -9,16 +9,12 @@ import (
 	"punctual/tests/testenv"
 )
 
-// shortLeases let a restarted program take over what a killed one held.
-const shortLeases = "{ meeting.start: { lease: 2s }, meeting.end: { lease: 2s }, meeting.remind: { lease: 2s }, " +
-	"approval.expire: { lease: 2s }, notify.email: { lease: 2s, concurrency: 4 } }"
-
 // TestCrash_whileDown: what falls due while nothing runs is caught up at the restart, except
 // reminders that come too late, which are recorded as skipped.
 func TestCrash_whileDown(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		mail := testenv.Mail(t)
-		on.Mail, on.Jobs = mail, shortLeases
+		on.Mail = mail
 		server := testenv.Server(t, on.Config)
 		began := time.Now()
 		admin := server.Admin(t)
@@ -87,7 +83,7 @@ func TestCrash_inTheMiddle(t *testing.T) {
 	onBoth(t, func(t *testing.T, on setup) {
 		const meetings, inFlight = 30, 4
 		mail := testenv.Mail(t)
-		on.Mail, on.Jobs = mail, shortLeases
+		on.Mail, on.Jobs = mail, at("{ notify.email: { concurrency: %d } }", inFlight)
 		server := testenv.Server(t, on.Config)
 		began := time.Now()
 		admin := server.Admin(t)

@@ -34,7 +34,7 @@ func TestDelivery_failures(t *testing.T) {
 		sms.Script(http.StatusInternalServerError)
 		m := admin.Book(t, testenv.Booking(inSeconds(3600), inSeconds(7200), []int64{room.ID}, with{
 			"attendees": []any{with{"email": "busy@example.org", "name": "Busy", "phone": "+4930111"}, with{"email": "gone@example.org", "name": "Gone"}, with{"email": "fine@example.org", "name": "Fine"}},
-			"reminders": []any{reminder("start", time.Hour-8*time.Second, "sms")},
+			"reminders": []any{reminder("start", time.Hour-12*time.Second, "sms")},
 		}))
 		ledger := func() map[string]testenv.Notification {
 			all := map[string]testenv.Notification{}

@@ -188,7 +188,10 @@ func (a *affair) furnish(t *testing.T) {
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/topics/1/jobs", with{"id": "1", "delay_ms": 1, "body": with{"x": 1}}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/topics/1/jobs", with{"id": "2", "delay_ms": 3600_000, "body": with{"x": 1}}, nil)
 	var popped struct{ Items []struct{ ID, Lease string } }
-	a.admin.Want(t, http.StatusOK, http.MethodPost, "/topics/1/pop", with{"wait_ms": 5000}, &popped)
+	a.admin.Want(t, http.StatusOK, http.MethodPost, "/topics/1/pop", with{"wait_ms": 30_000}, &popped)
+	if len(popped.Items) != 1 || popped.Items[0].ID != "1" {
+		t.Fatalf("popped %+v", popped)
+	}
 	a.admin.Want(t, http.StatusNoContent, http.MethodPost, "/topics/1/jobs/1/fail", with{"lease": popped.Items[0].Lease, "error": "no", "dead": true}, nil)
 	a.admin.Want(t, http.StatusCreated, http.MethodPost, "/webhooks", with{"url": "http://127.0.0.1:9/x"}, nil)
 	a.admin.Want(t, http.StatusOK, http.MethodPut, "/topics/2/webhook", with{"url": "http://127.0.0.1:9/x", "secret": "a long secret, as it should be"}, nil)

@@ -29,7 +29,7 @@ var (
 func TestDocs_api(t *testing.T) {
 	t.Parallel()
 	// All of next year can be booked, so that the dates of the document always can.
-	server := demonstrationWith(t, testenv.Config{YAML: "booking: { limits: { max_advance: 20000h } }\n", Env: []string{"PUNCTUAL_BOOKING_UNDO=10s"}})
+	server := demonstrationWith(t, testenv.Config{YAML: "booking: { limits: { max_advance: 20000h } }\n", Env: []string{"PUNCTUAL_BOOKING_UNDO=2m"}})
 	lines := examples(t, "../docs/api.md", "http://localhost:8080", server.URL)
 
 	dir := t.TempDir()

@@ -74,11 +74,11 @@ func TestFault_statementTimeout(t *testing.T) {
 	for _, setting := range []string{"statement_timeout", "lock_timeout"} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, onServers(t), 1, func(c *testenv.Config) { c.Database += "&" + setting + "=2000" })
-			start := w.crowd(40, 3, time.Second, 7*time.Second)
+			w := newWorld(t, onServers(t), 1, func(c *testenv.Config) { c.Database += "&" + setting + "=4000" })
+			start := w.crowd(40, 3, time.Second, 9*time.Second)
 			traffic := w.traffic()
 			time.Sleep(time.Until(start.Add(200 * time.Millisecond)))
-			lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 4*time.Second)
+			lock(t, w.database, "LOCK TABLE meetings IN ACCESS EXCLUSIVE MODE", 6*time.Second)
 			w.caughtUp(slack, 0)
 			traffic.wantOnly(t)
 			w.wantUncharged()
@@ -207,7 +207,7 @@ func TestFault_frozen(t *testing.T) {
 	t.Cleanup(thaw) // or it could not be stopped
 	admin := frozen.Admin(t)
 	room := admin.NewRoom(t, "Turing")
-	due := inSeconds(4)
+	due := inSeconds(15)        // a reminder whose time has passed when its meeting is booked is never sent
 	start := due.Add(time.Hour) // late as the reminder comes, it is not too late
 	admin.Book(t, testenv.Booking(start, start.Add(time.Hour), []int64{room.ID}, with{
 		"attendees": []any{with{"email": "guest@example.org", "name": "Guest"}},

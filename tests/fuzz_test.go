@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -215,7 +216,8 @@ func (f *fuzzer) value(s *schema, name string, depth int) any {
 		return list
 	case "object":
 		object := map[string]any{}
-		for field, p := range s.Properties {
+		for _, field := range slices.Sorted(maps.Keys(s.Properties)) { // in order: the same requests each time
+			p := s.Properties[field]
 			if slices.Contains(s.Required, field) || f.Float64() < 0.35 {
 				object[field] = f.value(p, field, depth-1)
 			}

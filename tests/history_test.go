@@ -123,7 +123,7 @@ func TestHistory(t *testing.T) {
 			{"cancelled while a move waits", func() int64 { return post(alice, moving(), "cancel", with{}) }, "cancelled", "Alice", user, "", []string{"pending_change", "status: confirmed > cancelled"}},
 
 			{"start", func() int64 { return soon(free(), time.Hour) }, "started", "meeting.start", timer, "", []string{"status: confirmed > in_progress"}},
-			{"end", func() int64 { return patch(alice, running(free()), with{"end": inSeconds(1)}) }, "ended", "meeting.end", timer, "", []string{"status: in_progress > ended"}},
+			{"end", func() int64 { return patch(alice, running(free()), with{"end": inSeconds(5)}) }, "ended", "meeting.end", timer, "", []string{"status: in_progress > ended"}},
 			{"check in", func() int64 { return post(alice, soon(lounge("10m"), time.Hour), "check-in", nil) }, "checked_in", "Alice", user, "", []string{"checked_in_at"}},
 			{"nobody comes", func() int64 { return soon(lounge("1s"), time.Hour) }, "released", "meeting.no_show", timer, "no_show", []string{"status"}},
 			{"end early", func() int64 { return post(alice, running(free()), "end", nil) }, "ended", "Alice", user, "", []string{"status: in_progress > ended"}},

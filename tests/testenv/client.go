@@ -16,7 +16,7 @@ import (
 // plain is shared by all clients; it keeps enough connections for tests that race.
 var plain = &http.Client{
 	Timeout:       startTimeout,
-	Transport:     &http.Transport{MaxIdleConnsPerHost: 200},
+	Transport:     &http.Transport{MaxIdleConnsPerHost: 200, IdleConnTimeout: time.Minute}, // before the server ends them
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
