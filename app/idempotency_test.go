@@ -129,7 +129,9 @@ func loseConnection(t *testing.T, s *httptest.Server, path, body, key, token str
 func TestIdempotency_lostResponses(t *testing.T) {
 	for _, dialect := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {
 		t.Run(string(dialect), func(t *testing.T) {
-			a, s := startApplication(t, func(c *config.Config) { c.Database.URL = testdb.URL(t, dialect) })
+			a, s := startApplication(t, func(c *config.Config) {
+				c.Database.URL, c.Booking.Undo = testdb.URL(t, dialect), 5*time.Minute
+			})
 			a.level.Set(slog.LevelError)
 			auth := []string{"Authorization", "Bearer " + signIn(t, a, s)}
 			counted := func() (n [3]int64) {

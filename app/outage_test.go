@@ -43,7 +43,7 @@ func TestOutageOfTheDatabase(t *testing.T) {
 		t.Errorf("healthz: %d", res.status)
 	}
 	p.Set(testenv.Fault{})
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		res := ask("POST", "/api/v1/rooms", `{"name":"Turing"}`)
 		if res.status == 201 {
 			break

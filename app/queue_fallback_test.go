@@ -23,8 +23,16 @@ func openDatabase(t *testing.T, url string) *database.DB {
 	return db
 }
 
+// fallbackPatience keeps the lock with a holder that is there, even if the machine stalls.
+func fallbackPatience(t *testing.T, quiet string) {
+	pong, before := fallbackPong, fallbackQuiet
+	t.Cleanup(func() { fallbackPong, fallbackQuiet = pong, before })
+	fallbackPong, fallbackQuiet = time.Minute, quiet
+}
+
 // One process has the lock. It loses it with its session, and another one gets it at once.
 func TestFallbackLock(t *testing.T) {
+	fallbackPatience(t, "1min")
 	url := testdb.URL(t, migrations.Postgres)
 	here, there := openDatabase(t, url), openDatabase(t, url)
 	holding, lost := make(chan struct{}), make(chan struct{})
@@ -72,6 +80,7 @@ func TestFallbackLock(t *testing.T) {
 // The database takes the lock from a holder that it hears nothing of, be it behind a network
 // that has vanished.
 func TestFallbackLock_silentHolder(t *testing.T) {
+	fallbackPatience(t, fallbackQuiet)
 	db := openDatabase(t, testdb.URL(t, migrations.Postgres))
 	tx, err := lockFallback(t.Context(), func() {}, db.SQL)
 	if err != nil || tx == nil {
@@ -94,6 +103,7 @@ func TestFallbackLock_silentHolder(t *testing.T) {
 
 // When the process stops the lock is kept until the work is finished.
 func TestFallbackLock_outlastsItsContext(t *testing.T) {
+	fallbackPatience(t, "1min")
 	url := testdb.URL(t, migrations.Postgres)
 	here, there := openDatabase(t, url), openDatabase(t, url)
 	ctx, stop := context.WithCancel(t.Context())

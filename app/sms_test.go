@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,6 +86,7 @@ func TestTextMessages_reportsAndLimit(t *testing.T) {
 	const base = "https://rooms.example.org"
 	a, s := startApplication(t, func(c *config.Config) {
 		c.HTTP.BaseURL, c.SMS.Driver, c.SMS.DailySegments = base, "twilio", 1
+		c.Booking.Timezone = fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // where it is noon, so that the day does not end meanwhile
 		c.SMS.Twilio = config.Twilio{AccountSID: "AC1", AuthToken: "token", From: "+15005550006", BaseURL: twilio.URL}
 	})
 	signIn(t, a, s)

@@ -66,7 +66,7 @@ func TestMailOnTheWire(t *testing.T) {
 	if err := s.Send(t.Context(), invitation(1)); err != nil {
 		t.Fatal(err)
 	}
-	m := server.Next(t, 5*time.Second)
+	m := server.Next(t, time.Minute)
 	if m.From != "rooms@example.org" || !slices.Equal(m.To, []string{"zoe@example.org"}) {
 		t.Errorf("envelope from %s to %v", m.From, m.To)
 	}
@@ -111,7 +111,7 @@ func TestMailShowsEncodedWordsLiterally(t *testing.T) {
 		if err := s.Send(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
-		m := server.Next(t, 5*time.Second)
+		m := server.Next(t, time.Minute)
 		decoded, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
 		if want := "Invitation: " + title + ", Feb 10, 10:00"; err != nil || decoded != want {
 			t.Errorf("subject %q, want %q (%v)", decoded, want, err)
@@ -419,7 +419,7 @@ func TestEncryptionAndSignIn(t *testing.T) {
 				mc.Username, mc.Password = "u", "secret"
 			}
 			server := testenv.MailWith(t, mc)
-			conf := SMTP{Host: server.Host(), Port: server.Port(), TLS: c.client, Username: c.user, Password: c.password, Timeout: 2 * time.Second}
+			conf := SMTP{Host: server.Host(), Port: server.Port(), TLS: c.client, Username: c.user, Password: c.password, Timeout: time.Minute}
 			if c.trusted {
 				conf.Roots = server.CA
 			}
@@ -436,7 +436,7 @@ func TestEncryptionAndSignIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := server.Next(t, 5*time.Second)
+			m := server.Next(t, time.Minute)
 			if m.TLS != (c.server != "none") || m.User != c.user {
 				t.Errorf("encrypted %v, as %q", m.TLS, m.User)
 			}
@@ -472,7 +472,7 @@ func TestHeadersCannotBeInjected(t *testing.T) {
 	if err := s.Send(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	m := server.Next(t, 5*time.Second)
+	m := server.Next(t, time.Minute)
 	if m.Header.Get("Bcc") != "" || m.Header.Get("X-Evil") != "" || len(m.To) != 1 {
 		t.Errorf("headers %v to %v", m.Header, m.To)
 	}

@@ -61,7 +61,7 @@ func (s *script) serve(t *testing.T) SMTP {
 		s.mu.Unlock()
 		wg.Wait()
 	})
-	return SMTP{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: "none", Timeout: 10 * time.Second}
+	return SMTP{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: "none", Timeout: time.Minute}
 }
 
 func (s *script) talk(c net.Conn) {

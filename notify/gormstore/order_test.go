@@ -196,7 +196,7 @@ func TestSuperseded(t *testing.T) {
 			testdb.Each(t, func(t *testing.T, db *database.DB) {
 				l := gormstore.New(db.Gorm)
 				old, newer := one(t, db, c.old), one(t, db, c.newer)
-				b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Second)
+				b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Hour)
 				if (b.Wait > 0) != c.waits || (b.State == notify.Sending) == c.waits {
 					t.Errorf("the newer one is %s and waits %v", b.State, b.Wait)
 				}
@@ -207,14 +207,14 @@ func TestSuperseded(t *testing.T) {
 				if !c.waits {
 					return
 				}
-				begin(t, l, notify.BeginRequest{ID: old, Version: 1}, time.Now(), time.Second)
-				if b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Second); b.Wait <= 0 {
+				begin(t, l, notify.BeginRequest{ID: old, Version: 1}, time.Now(), time.Hour)
+				if b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Hour); b.Wait <= 0 {
 					t.Error("it is sent beside the older one")
 				}
 				if _, err := l.Record(t.Context(), []notify.Outcome{{ID: old, Version: 1, State: notify.Failed, At: time.Now(), Error: "no such mailbox"}}); err != nil {
 					t.Fatal(err)
 				}
-				if b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Second); b.State != notify.Sending || b.Wait > 0 {
+				if b := begin(t, l, notify.BeginRequest{ID: newer, Version: 1}, time.Now(), time.Hour); b.State != notify.Sending || b.Wait > 0 {
 					t.Errorf("once the older one has failed it is %s and waits %v", b.State, b.Wait)
 				}
 			})

@@ -177,35 +177,36 @@ func TestPaces_noWait(t *testing.T) {
 
 // TestPaces_rests: who fails is probed by one at a time, ever more seldom, until it answers.
 func TestPaces_rests(t *testing.T) {
-	t.Parallel()
-	var p paces
-	at := time.Now()
-	var before time.Duration
-	for range 4 {
-		wait, leave := enter(&p, 1, at)
-		if wait > 0 {
-			t.Fatalf("the probe waits %s", wait)
-		}
-		if wait, _ := enter(&p, 1, at); wait <= 0 {
-			if before > 0 {
-				t.Error("two probe at once")
+	synctest.Test(t, func(t *testing.T) {
+		var p paces
+		at := time.Now()
+		var before time.Duration
+		for range 4 {
+			wait, leave := enter(&p, 1, at)
+			if wait > 0 {
+				t.Fatalf("the probe waits %s", wait)
 			}
-			p.of[1].busy-- // before the first failure there may be many
+			if wait, _ := enter(&p, 1, at); wait <= 0 {
+				if before > 0 {
+					t.Error("two probe at once")
+				}
+				p.of[1].busy-- // before the first failure there may be many
+			}
+			leave(failing)
+			rest, _ := enter(&p, 1, time.Now())
+			if rest <= before || rest > restCap+time.Second {
+				t.Errorf("rests %s after %s", rest, before)
+			}
+			before, at = rest, time.Now().Add(rest)
 		}
-		leave(failing)
-		rest, _ := enter(&p, 1, time.Now())
-		if rest <= before || rest > restCap+time.Second {
-			t.Errorf("rests %s after %s", rest, before)
+		_, leave := enter(&p, 1, at)
+		leave(succeeded)
+		for range 3 {
+			if wait, _ := enter(&p, 1, at); wait > 0 {
+				t.Errorf("waits %s once it answers", wait)
+			}
 		}
-		before, at = rest, time.Now().Add(rest)
-	}
-	_, leave := enter(&p, 1, at)
-	leave(succeeded)
-	for range 3 {
-		if wait, _ := enter(&p, 1, at); wait > 0 {
-			t.Errorf("waits %s once it answers", wait)
-		}
-	}
+	})
 }
 
 // TestPaces_forgets: a process does not keep what it knows of servers that answer.

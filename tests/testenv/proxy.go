@@ -150,9 +150,9 @@ func (p *Proxy) join(l *link) {
 	p.mu.Lock()
 	l.server = server
 	p.links[l] = struct{}{}
-	ended := p.ended
+	refused := p.ended || p.fault.Refuse // a Reset since it was accepted missed it
 	p.mu.Unlock()
-	if ended {
+	if refused {
 		l.end(true)
 	}
 	var both sync.WaitGroup

@@ -45,6 +45,10 @@ func Open(t testing.TB, dialect migrations.Dialect) *database.DB {
 	return db
 }
 
+// patient lets a transaction outlast a machine that stalls: 5 s, as programs set it, are too few for tests that wait
+// for another session.
+const patient = "&idle_in_transaction_session_timeout=60000"
+
 // URL is what [Open] opens.
 func URL(t testing.TB, dialect migrations.Dialect) string {
 	t.Helper()
@@ -53,7 +57,7 @@ func URL(t testing.TB, dialect migrations.Dialect) string {
 		if err != nil {
 			t.Fatalf("template database: %v", err)
 		}
-		return testenv.SharedPostgres(t).DatabaseFrom(t, name)
+		return testenv.SharedPostgres(t).DatabaseFrom(t, name) + patient
 	}
 	template, err := sqlite.get(sqliteTemplate)
 	if err != nil {
