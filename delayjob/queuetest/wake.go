@@ -26,6 +26,9 @@ func (f *fixture) hinted(hints <-chan delayjob.Hint, due time.Time) {
 			if !ok {
 				f.Fatal("the channel is closed")
 			}
+			if h.Due.IsZero() {
+				continue // subscribed again, because the machine stood still
+			}
 			if h.Shard != f.home {
 				f.Errorf("a hint for shard %d, want %d", h.Shard, f.home)
 			}

@@ -42,7 +42,7 @@ func TestNew_beforeItsServer(t *testing.T) {
 		}
 	}
 	server.Start(t)
-	eventually(t, "it is in use", 30*time.Second, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
+	eventually(t, "it is in use", time.Minute, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
 	if _, err := q.Wake(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -62,7 +62,7 @@ func TestNew_unfitServer(t *testing.T) {
 	server.Kill()
 	q := openQueue(t, server.URL(), WithPatience())
 	server.Start(t)
-	eventually(t, "it says why", 30*time.Second, func() bool {
+	eventually(t, "it says why", time.Minute, func() bool {
 		_, err := q.Add(t.Context(), messages(1, q.Now())...)
 		if err == nil {
 			t.Fatal("it uses a server that evicts")
@@ -70,7 +70,7 @@ func TestNew_unfitServer(t *testing.T) {
 		return strings.Contains(err.Error(), "allkeys-lru")
 	})
 	server.Do(t, "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	eventually(t, "it is in use", 30*time.Second, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
+	eventually(t, "it is in use", time.Minute, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
 }
 
 // New reports a wrong password at once.
@@ -103,7 +103,7 @@ func TestCluster_beforeItsServers(t *testing.T) {
 	for _, n := range cluster.Nodes {
 		n.Start(t)
 	}
-	eventually(t, "it is in use", 30*time.Second, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
+	eventually(t, "it is in use", time.Minute, func() bool { return q.SetEpoch(t.Context(), "1") == nil })
 	if other := openQueue(t, url); q.publish() != other.publish() {
 		t.Errorf("it sends hints by %s, one that was made later by %s", q.publish(), other.publish())
 	}

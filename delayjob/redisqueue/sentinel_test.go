@@ -19,7 +19,7 @@ func TestSentinel_failover(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustAdd(t, q, messages(100, q.Now().Add(-time.Second))...)
-	eventually(t, "the replica has all", 30*time.Second, func() bool {
+	eventually(t, "the replica has all", time.Minute, func() bool {
 		return strings.TrimSpace(sentinel.Replica.Do(t, "HLEN", q.keys[0].m)) == "100"
 	})
 	sentinel.Master.Kill()

@@ -75,13 +75,8 @@ func TestWake_shared(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range hints {
-			select {
-			case h := <-c:
-				if h.Shard != delayjob.ShardOf(key, 2) {
-					t.Errorf("listener %d was told of shard %d for %s", i, h.Shard, key)
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("listener %d was not told of %s", i, key)
+			if h := next(t, c); h.Shard != delayjob.ShardOf(key, 2) {
+				t.Errorf("listener %d was told of shard %d for %s", i, h.Shard, key)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func each(t *testing.T, test func(w *world)) {
 		var ahead atomic.Int64
 		var q queue = inMemory(&ahead)
 		if db.Dialect == "postgres" {
-			client, err := redisqueue.Dial(testenv.Redis(t))
+			client, err := redisqueue.Dial(testenv.Patient(testenv.Redis(t)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -494,7 +494,7 @@ func chanOf[T any](a, b chan T) chan T {
 
 func TestStats(t *testing.T) {
 	each(t, func(w *world) {
-		w.add(topics.Added, w.job("ready", -2*time.Second), w.job("m0", 10*time.Second), w.job("m1", 70*time.Second), w.job("m59", 59*time.Minute+30*time.Second), w.job("far", 2*time.Hour))
+		w.add(topics.Added, w.job("ready", -2*time.Second), w.job("m0", 30*time.Second), w.job("m1", 90*time.Second), w.job("m59", 59*time.Minute+30*time.Second), w.job("far", 2*time.Hour))
 		other := w.job("x", 0)
 		other.Topic = "other"
 		w.add(topics.Added, other)

@@ -116,6 +116,7 @@ func (s *Server) Run(ctx context.Context, grace time.Duration) error {
 		if s.server.Shutdown(ctx) != nil {
 			_ = s.server.Close()
 		}
+		_ = s.listener.Close() // which Shutdown leaves open if Serve has not begun
 	})
 	err := s.server.Serve(s.listener)
 	if !stop() {
