@@ -18,19 +18,18 @@ import (
 	"punctual/tests/audit"
 )
 
-// TestSoak goes on for SOAK (a duration such as 3m or 8h), or for some seconds without it. SOAK_SEED
-// repeats the faults of an earlier run, as far as timing lets it.
+// TestSoak goes on for SOAK (a duration such as 3m or 8h), or for some seconds without it, always with the same
+// faults. SOAK_SEED repeats the faults of an earlier run, as far as timing lets it.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	lasts, pause := 8*time.Second, 1500*time.Millisecond
+	lasts, pause, seed := 8*time.Second, 1500*time.Millisecond, uint64(23)
 	if s := os.Getenv("SOAK"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {
 			t.Fatalf("SOAK: %v", err)
 		}
-		lasts, pause = d, 6*time.Second
+		lasts, pause, seed = d, 6*time.Second, uint64(time.Now().UnixNano())
 	}
-	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("SOAK_SEED"); s != "" {
 		if _, err := fmt.Sscan(s, &seed); err != nil {
 			t.Fatalf("SOAK_SEED: %v", err)
