@@ -86,7 +86,10 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 	return ps, nil
 }
 
-type outboxAdapter struct{ ledger *ledger.Ledger }
+type outboxAdapter struct {
+	ledger *ledger.Ledger
+	chats  *ledger.Chats
+}
 
 // Insert sets the IDs of ns; a notice that was recorded before keeps 0.
 func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
@@ -132,10 +135,22 @@ func (a outboxAdapter) Revive(tx *gorm.DB, about []meeting.ID, threads []string,
 	return ns, err
 }
 
+func (a outboxAdapter) Channels(tx *gorm.DB, roomIDs []int64) ([]meeting.ChatChannel, error) {
+	found, err := a.chats.Channels(tx, roomIDs)
+	channels := make([]meeting.ChatChannel, len(found))
+	for i, c := range found {
+		channels[i] = meeting.ChatChannel{ID: c.ID, Name: c.Name, RoomID: c.RoomID, RoomIDs: c.About, Kinds: c.Kinds, Locale: c.Locale}
+	}
+	return channels, err
+}
+
 func notification(n meeting.Notice) notify.Notification {
 	address, state := n.To.Email, notify.Pending
-	if n.Channel == meeting.SMS {
+	switch n.Channel {
+	case meeting.SMS:
 		address = n.To.Phone
+	case meeting.Chat:
+		address = notify.ChatAddress(n.ChatID)
 	}
 	if n.Late {
 		state = notify.SkippedLate
@@ -196,6 +211,10 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		if state, ok := states[n.MeetingID]; ok {
 			if reason := state.Obsolete(n.Kind, n.Facts); reason != "" {
 				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
+				continue
+			}
+			if n.Posted() && state.Visibility == meeting.Private && n.Facts.Title != "" {
+				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: "the meeting has become private"}
 				continue
 			}
 		}

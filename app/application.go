@@ -299,7 +299,8 @@ func (a *Application) wireAreas() {
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.bounceStore = ledger.NewBounces(db, guarded)
 	a.bounces = notify.NewBounces(a.bounceStore, notices, a.keys.rings[linkKeys].Verify, time.Now, a.log)
-	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
+	chats := ledger.NewChats(db, guarded)
+	a.meetingStore = meetingstore.New(db, outboxAdapter{notices, chats}).Noting(trail).Guarded(accountstore.Guard{})
 	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)
 	hooks := eventhookstore.New(db).Noting(guarded)
@@ -342,7 +343,6 @@ func (a *Application) wireAreas() {
 	preferences := ledger.NewPreferences(db, notices).Noting(guarded)
 	policy := func() notify.Policy { return a.latest.Load().Policy() }
 	a.preferences = notify.NewPreferenceService(preferences, scheduler, policy, time.Now)
-	chats := ledger.NewChats(db, guarded)
 	enabled := func() bool { return a.latest.Load().Chat.Enabled }
 	chatting := chatSender{chat.NewSender(chats, a.poster, a.senders.render), enabled}
 	a.chats = chat.NewConnections(chats, a.poster, func() *chat.Sender {

@@ -164,6 +164,7 @@ type Notice struct {
 	Channel   Channel
 	MeetingID ID
 	To        Person
+	ChatID    int64     // of a [ChatChannel], whose name and locale To has; 0: To is a person
 	Due       time.Time // when to send
 	Expires   time.Time // after it, it is recorded as skipped instead of sent; zero: never
 	Late      bool      // already too late: record as skipped, do not send

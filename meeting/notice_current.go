@@ -8,9 +8,10 @@ import (
 
 // NoticeState is the state that decides whether a notice about a meeting is still current.
 type NoticeState struct {
-	Status  Status
-	Slot    clock.Slot
-	Request int64 // number of the pending request; 0: none
+	Status     Status
+	Slot       clock.Slot
+	Request    int64 // number of the pending request; 0: none
+	Visibility Visibility
 }
 
 // Obsolete returns why a notice of a kind is outdated and must not be sent; empty: it is current.

@@ -63,7 +63,7 @@ type Channel string
 const (
 	Email Channel = "email"
 	SMS   Channel = "sms"
-	Chat  Channel = "chat" // incoming webhook of a chat service
+	Chat  Channel = "chat" // incoming webhook of a chat service, of a user, a room or a site
 )
 
 // Job returns the name of the delay job that delivers the channel.
@@ -139,6 +139,9 @@ type Recipient struct {
 	Locale   string // BCP 47; "" or unknown: English
 	Timezone string // IANA name; "": the zone of the facts
 }
+
+// Posted reports whether n is for the channel of a room or a site, and not for a person.
+func (n Notification) Posted() bool { return n.Channel == Chat && n.To.UserID == 0 }
 
 // Addresses returns to whom n goes: its recipient, and who gets a copy of a room's reply.
 func (n Notification) Addresses() []string {

@@ -49,6 +49,7 @@ type fullRoom struct {
 	Row       roomRow
 	Zone      string
 	Closures  int64
+	Posted    bool
 	Approvers []approverPart
 	OfSite    *accessJSON // access
 }
@@ -68,6 +69,7 @@ type approverPart struct {
 var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
+	EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.room_id = rooms.id OR c.site_id = rooms.site_id) AS posted,
 	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.facility_email, rooms.photo, rooms.access, sites.access AS site_access,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
 
@@ -87,7 +89,7 @@ func (d *roomReader) read(rows *sql.Rows) (*meeting.Room, error) {
 	var features, policy, checkIn, access, ofSite, approvers sql.RawBytes
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
-		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
+		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures, &z.Posted,
 		&features, &policy, &checkIn, &r.Address, &r.Facility, &r.Photo, &access, &ofSite, &approvers)
 	if err != nil {
 		return nil, err
@@ -214,6 +216,7 @@ func (z *fullRoom) room() *meeting.Room {
 		CheckIn:  r.CheckIn.checkIn(),
 		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
+		Posted:   z.Posted,
 		Version:  r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	room.OwnAccess = r.Access.access()
@@ -418,6 +421,9 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 			return err
 		}
 		if err := tx.Delete(&roomPhotoRow{RoomID: id}).Error; err != nil {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM chat_targets WHERE room_id = ?", id).Error; err != nil {
 			return err
 		}
 		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {

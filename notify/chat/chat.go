@@ -16,15 +16,30 @@ import (
 	"punctual/notify/render"
 )
 
-// Target is the incoming webhook of a user.
+// Target is the incoming webhook of a user, a room or a site.
 type Target struct {
-	ID      int64
-	UserID  int64
-	Service string // ID of a [Service]
-	URL     string // secret: whoever knows it can post
-	Secret  string // of a service that is Signed; "": none
-	Email   string // of the user; read only
-	Locale  string // of the user; read only
+	ID int64
+	Owner
+	Service string        // ID of a [Service]
+	URL     string        // secret: whoever knows it can post
+	Secret  string        // of a service that is Signed; "": none
+	Kinds   []notify.Kind // that are posted, of a room or a site
+	Locale  string        // of the posts; of a user, read only
+	Name    string        // of the owner; read only
+	Email   string        // of the user; read only
+}
+
+// Owner is whose a target is. Exactly one field is set.
+type Owner struct{ UserID, RoomID, SiteID int64 }
+
+// Channel is the target of a room or a site, by which it is decided what is posted there.
+type Channel struct {
+	ID     int64
+	Name   string  // of the room or the site
+	RoomID int64   // 0: it is of a site
+	About  []int64 // rooms, of those in question
+	Kinds  []notify.Kind
+	Locale string
 }
 
 // A Poster posts to public addresses. [webhook.Sender] implements it.
@@ -60,7 +75,7 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	}
 	t, err := s.targets.Target(ctx, id)
 	if errors.Is(err, notify.ErrNotFound) || err == nil && t.UserID != n.To.UserID {
-		return notify.Off("not sent: the recipient disconnected their chat")
+		return notify.Off("not sent: the chat was disconnected")
 	}
 	if err != nil {
 		return err
@@ -76,6 +91,9 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 // Test sends a test message, and returns why it was not accepted.
 func (s *Sender) Test(ctx context.Context, t Target) error {
 	m, err := s.render.ChatTest(t.Locale)
+	if t.UserID == 0 {
+		m, err = s.render.ChannelTest(t.Locale, t.Name)
+	}
 	if err != nil {
 		return err
 	}

@@ -42,16 +42,16 @@ func (s *store) Target(_ context.Context, id int64) (Target, error) {
 	return s.target, nil
 }
 
-func (s *store) OfUser(_ context.Context, userID int64) (Target, error) {
-	if s.target.UserID != userID {
-		return Target{}, notify.ErrNotFound
+func (s *store) Of(_ context.Context, o Owner) (Target, error) {
+	if s.target.Owner != o {
+		return Target{}, ErrNone
 	}
 	return s.target, nil
 }
 
 func (s *store) Save(_ context.Context, t Target) error { s.target = t; return nil }
 
-func (s *store) Delete(context.Context, int64) error { s.target = Target{}; return nil }
+func (s *store) Delete(context.Context, Owner) error { s.target = Target{}; return nil }
 
 const decision = "https://rooms.example.org/decide?token=abc"
 
@@ -116,7 +116,7 @@ func TestMessages(t *testing.T) {
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			s := &service{answer: webhook.Answer{Status: 200, Text: c.ok}}
-			sender := NewSender(&store{Target{ID: 3, UserID: 7, Service: c.service, URL: c.url, Email: "bob@example.org"}}, s, renderer(t))
+			sender := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: c.service, URL: c.url, Email: "bob@example.org"}}, s, renderer(t))
 			if err := sender.Send(t.Context(), request(3)); err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestVerdicts(t *testing.T) {
 		{"unknown", webhook.Answer{Status: 200}, nil, "permanent"},
 	} {
 		s := &service{answer: c.answer, err: c.err}
-		err := NewSender(&store{Target{ID: 3, UserID: 7, Service: c.service, URL: "https://x.example/secret"}}, s, renderer(t)).Send(t.Context(), request(3))
+		err := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: c.service, URL: "https://x.example/secret"}}, s, renderer(t)).Send(t.Context(), request(3))
 		got := "temporary"
 		switch {
 		case err == nil:
@@ -214,7 +214,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s, %v, %v: %s (%v), want %s", c.service, c.answer, c.err, got, err, c.want)
 		}
 	}
-	gone := NewSender(&store{Target{ID: 3, UserID: 8}}, &service{}, renderer(t))
+	gone := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 8}}}, &service{}, renderer(t))
 	for _, id := range []int64{3, 4} {
 		if err := gone.Send(t.Context(), request(id)); err == nil || !strings.Contains(err.Error(), "disconnected") {
 			t.Errorf("target %d: %v", id, err)
@@ -227,9 +227,9 @@ func TestConnect(t *testing.T) {
 	sender := NewSender(st, s, renderer(t))
 	c := NewConnections(st, s, func() *Sender { return sender })
 	for at, target := range map[string]Target{
-		"service": {Service: "icq", URL: "https://hooks.slack.com/services/x"},
-		"url":     {Service: "slack", URL: "https://evil.example/services/x"},
-		"secret":  {Service: "slack", URL: "https://hooks.slack.com/services/x", Secret: "x"},
+		"service": {Owner: Owner{UserID: 7}, Service: "icq", URL: "https://hooks.slack.com/services/x"},
+		"url":     {Owner: Owner{UserID: 7}, Service: "slack", URL: "https://evil.example/services/x"},
+		"secret":  {Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x", Secret: "x"},
 	} {
 		err := c.Connect(t.Context(), target)
 		if e, ok := errors.AsType[*fault.InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != at {
@@ -237,22 +237,51 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	for _, u := range []string{"", "http://hooks.slack.com/services/x", "https://hooks.slack.com/api/x", "https://hooks.slack.com.evil.example/services/x", "https://evil.example/?.logic.azure.com"} {
-		if c.Connect(t.Context(), Target{Service: "slack", URL: u}) == nil || c.Connect(t.Context(), Target{Service: "teams", URL: u}) == nil {
+		if c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "slack", URL: u}) == nil || c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "teams", URL: u}) == nil {
 			t.Errorf("%q was accepted", u)
 		}
 	}
 	s.refused = webhook.ErrRefused
-	if err := c.Connect(t.Context(), Target{Service: "generic", URL: "https://127.0.0.1/"}); err == nil {
+	if err := c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "generic", URL: "https://127.0.0.1/"}); err == nil {
 		t.Error("a private address was accepted")
 	}
 	s.refused = nil
-	if err := c.Connect(t.Context(), Target{UserID: 7, Service: "slack", URL: "https://hooks.slack.com/services/x"}); err != nil {
+	if err := c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Test(t.Context(), 7); err != nil || !strings.Contains(string(s.body), "Test message from Punctual") {
+	if err := c.Test(t.Context(), Owner{UserID: 7}); err != nil || !strings.Contains(string(s.body), "Test message from Punctual") {
 		t.Errorf("%v, %s", err, s.body)
 	}
-	if err := c.Test(t.Context(), 8); !errors.Is(err, notify.ErrNotFound) {
+	room := Target{ID: 4, Owner: Owner{RoomID: 5}, Service: "slack", URL: "https://hooks.slack.com/services/y", Locale: "en"}
+	st.target = room
+	if err := c.Connect(t.Context(), Target{Owner: room.Owner, Service: "slack", Locale: "de"}); err != nil || st.target.URL != room.URL || st.target.Locale != "de" {
+		t.Errorf("without an address: %v, %+v", err, st.target)
+	}
+	for _, target := range []Target{{Owner: room.Owner, Service: "generic", Locale: "de"}, {Owner: room.Owner, Service: "slack", Locale: "?"}} {
+		if err := c.Connect(t.Context(), target); err == nil {
+			t.Errorf("%+v was accepted", target)
+		}
+	}
+	if err := c.Test(t.Context(), Owner{UserID: 8}); !errors.Is(err, notify.ErrNotFound) {
 		t.Errorf("without a chat: %v", err)
+	}
+}
+
+// A request in the channel of a room has no links that decide, and addresses nobody.
+func TestChannelMessages(t *testing.T) {
+	s := &service{answer: webhook.Answer{Status: 200}}
+	sender := NewSender(&store{Target{ID: 3, Owner: Owner{RoomID: 5}, Service: "generic", URL: "https://chat.example.org/hook", Locale: "en"}}, s, renderer(t))
+	n := request(3)
+	n.To.UserID, n.Facts.Title = 0, ""
+	if err := sender.Send(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	var body any
+	if err := json.Unmarshal(s.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	text, links := texts(body, "")
+	if len(links) != 1 || links[0] != "https://rooms.example.org/meetings/5" || !strings.Contains(text, "Approval needed: Meeting") || strings.Contains(text, "Please") {
+		t.Errorf("%q with %q", text, links)
 	}
 }
