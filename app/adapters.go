@@ -21,6 +21,7 @@ import (
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
+	"punctual/notify/chat"
 	ledger "punctual/notify/gormstore"
 )
 
@@ -89,6 +90,7 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 type outboxAdapter struct {
 	ledger *ledger.Ledger
 	chats  *ledger.Chats
+	posts  func() bool // whether there are posts in chat channels
 }
 
 // Insert sets the IDs of ns; a notice that was recorded before keeps 0.
@@ -136,10 +138,13 @@ func (a outboxAdapter) Revive(tx *gorm.DB, about []meeting.ID, threads []string,
 }
 
 func (a outboxAdapter) Channels(tx *gorm.DB, roomIDs []int64) ([]meeting.ChatChannel, error) {
+	if !a.posts() {
+		return nil, nil
+	}
 	found, err := a.chats.Channels(tx, roomIDs)
 	channels := make([]meeting.ChatChannel, len(found))
 	for i, c := range found {
-		channels[i] = meeting.ChatChannel{ID: c.ID, Name: c.Name, RoomID: c.RoomID, RoomIDs: c.About, Kinds: c.Kinds, Locale: c.Locale}
+		channels[i] = meeting.ChatChannel{ID: c.String(), Name: c.Name, RoomID: c.RoomID, RoomIDs: c.About, Kinds: c.Kinds, Locale: c.Locale}
 	}
 	return channels, err
 }
@@ -150,7 +155,7 @@ func notification(n meeting.Notice) notify.Notification {
 	case meeting.SMS:
 		address = n.To.Phone
 	case meeting.Chat:
-		address = notify.ChatAddress(n.ChatID)
+		address = notify.ChannelAddress(n.Chat)
 	}
 	if n.Late {
 		state = notify.SkippedLate
@@ -191,6 +196,9 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		if n.MeetingID != 0 {
 			meetings = append(meetings, n.MeetingID)
 		}
+		if n.Posted() {
+			meetings = append(meetings, n.Facts.Posted()...)
+		}
 		if n.To.UserID != 0 {
 			users = append(users, n.To.UserID)
 		} else {
@@ -209,12 +217,18 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	var sendable []notify.Notification
 	for _, n := range ns {
 		if state, ok := states[n.MeetingID]; ok {
-			if reason := state.Obsolete(n.Kind, n.Facts); reason != "" {
-				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
-				continue
+			reason := state.Obsolete(n.Kind, n.Facts)
+			if n.Posted() && n.Facts.Series != nil {
+				var dates []meeting.NoticeState
+				for _, id := range n.Facts.Posted() {
+					if date, ok := states[id]; ok {
+						dates = append(dates, date)
+					}
+				}
+				reason = meeting.ObsoletePost(n.Kind, dates)
 			}
-			if n.Posted() && state.Visibility == meeting.Private && n.Facts.Title != "" {
-				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: "the meeting has become private"}
+			if reason != "" {
+				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
 				continue
 			}
 		}
@@ -224,10 +238,47 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		}
 		sendable = append(sendable, n)
 	}
+	if err := s.applyPosts(ctx, sendable, objections); err != nil {
+		return nil, err
+	}
 	if err := s.applyWishes(ctx, sendable, objections); err != nil {
 		return nil, err
 	}
 	return objections, s.applyBounces(ctx, sendable, objections)
+}
+
+// applyPosts has posts sent as far as the readers of their channels may know of meetings and rooms now.
+func (s noticeScreen) applyPosts(ctx context.Context, ns []notify.Notification, objections map[int64]notify.Objection) error {
+	ns = slices.DeleteFunc(slices.Clone(ns), func(n notify.Notification) bool { return !n.Posted() })
+	if len(ns) == 0 {
+		return nil
+	}
+	var about []meeting.ID
+	var named []int64
+	for _, n := range ns {
+		about, named = append(about, n.Facts.Posted()...), append(named, n.Facts.RoomIDs...)
+	}
+	meetings, err := s.meetings.MeetingsByID(ctx, slices.Compact(slices.Sorted(slices.Values(about))))
+	if err != nil {
+		return err
+	}
+	rooms, err := s.meetings.Rooms(ctx, slices.Compact(slices.Sorted(slices.Values(named))))
+	if err != nil {
+		return err
+	}
+	for _, n := range ns {
+		of, _ := chat.OwnerOf(n.To.Address)
+		about, named := n.Facts.Posted(), n.Facts.RoomIDs
+		facts, ok := meeting.ChatChannel{RoomID: of.RoomID}.Current(n.Facts,
+			slices.DeleteFunc(slices.Clone(meetings), func(m *meeting.Meeting) bool { return !slices.Contains(about, m.ID) }),
+			slices.DeleteFunc(slices.Clone(rooms), func(r *meeting.Room) bool { return !slices.Contains(named, r.ID) }))
+		if ok {
+			objections[n.ID] = notify.Objection{Facts: &facts}
+		} else {
+			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: "not sent: readers of the channel may not see the room"}
+		}
+	}
+	return nil
 }
 
 // applyBounces adds the objections to mails whose addresses are marked, unless there are others. If only one of

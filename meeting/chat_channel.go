@@ -10,7 +10,7 @@ import (
 
 // ChatChannel is a channel of a chat service in which notices about rooms are posted. Anyone may read it.
 type ChatChannel struct {
-	ID      int64
+	ID      string       // names its room or site
 	Name    string       // of its room or site
 	RoomID  int64        // of the room whose channel it is; 0: it is that of a site
 	RoomIDs []int64      // that it is about, of those in question
@@ -18,10 +18,10 @@ type ChatChannel struct {
 	Locale  string
 }
 
-// A MeetingChange is a meeting before and after a change, with the history entries of the change.
+// A MeetingChange is a meeting before and after a change.
 type MeetingChange struct {
 	Before *Meeting // nil: it is new
-	Now    *Meeting
+	Now    *Meeting // with the history entries of the change; none: nothing is posted
 }
 
 // Post records the notices about changes for chat channels: one for each meeting, channel and kind of event. Dates of
@@ -75,7 +75,8 @@ func (c ChatChannel) facts(m *Meeting) Facts {
 	by := c.reader()
 	seen := m.View(by, nil)
 	f := Facts{
-		MeetingID: m.ID, Start: m.Slot.Start, End: m.Slot.End, Timezone: m.Timezone, Rooms: slices.Clone(seen.RoomNames), Sequence: m.Revision(),
+		MeetingID: m.ID, Start: m.Slot.Start, End: m.Slot.End, Timezone: m.Timezone, Sequence: m.Revision(),
+		Rooms: slices.Clone(seen.RoomNames), RoomIDs: slices.Clone(seen.RoomIDs),
 		Organizer: Contact{Name: seen.Organizer.Name, Email: seen.Organizer.Email},
 	}
 	if by.MaySee(m, nil) {
@@ -96,58 +97,137 @@ func (c ChatChannel) posts(change MeetingChange, all []ChatChannel) []post {
 	if before == nil {
 		before = &Meeting{}
 	}
+	had, has := c.rooms(before, before.RoomIDs), c.rooms(m, m.RoomIDs)
+	var requested []int64
+	if r := m.Request; r != nil && r.Number == r.First && (before.Request == nil || before.Request.Number != r.Number) {
+		requested = c.rooms(m, m.RequestedRooms())
+	}
+	if len(had)+len(has)+len(requested) == 0 {
+		return nil
+	}
 	n := Notice{
-		Channel: Chat, ChatID: c.ID, To: c.person(), Due: m.History[0].At, Expires: m.Slot.End,
-		Facts: c.facts(m), occasion: strconv.FormatInt(m.Revision(), 10),
+		Channel: Chat, Chat: c.ID, To: c.person(), Due: m.History[0].At, Expires: m.Slot.End,
+		occasion: strconv.FormatInt(m.Revision(), 10),
 	}
 	var posts []post
-	include := func(kind, choice NoticeKind, rooms []int64) {
-		if n.Kind = kind; c.wants(choice, rooms, all) {
+	include := func(kind, choice NoticeKind, rooms []int64, f Facts) {
+		if n.Kind, n.Facts = kind, f; c.wants(choice, rooms, all) {
 			posts = append(posts, post{n, m})
 		}
 	}
-	had, has := c.rooms(before, before.RoomIDs), c.rooms(m, m.RoomIDs)
 	was, is := before.takesPlace() && len(had) > 0, m.takesPlace() && len(has) > 0
 	switch {
+	case was && m.takesPlace() && !c.reader().MayKnow(m, nil): // to its readers it is gone
+		n.Expires = before.Slot.End
+		include(NoticeCancellation, NoticeCancellation, had, c.facts(before))
 	case was && m.takesPlace():
-		old := c.facts(before)
-		if placed := sameInstant(old.Start, n.Facts.Start) && sameInstant(old.End, n.Facts.End) && slices.Equal(old.Rooms, n.Facts.Rooms); !placed {
-			n.Facts.Was = &Placement{Start: old.Start, End: old.End, Rooms: old.Rooms}
-		} else if old.Title == n.Facts.Title {
-			break
+		if f, differs := c.changed(before, m); differs {
+			include(NoticeChange, NoticeChange, Union(had, has), f)
 		}
-		include(NoticeChange, NoticeChange, Union(had, has))
 	case is:
-		include(NoticeInvitation, NoticeInvitation, has)
+		include(NoticeInvitation, NoticeInvitation, has, c.facts(m))
 	case was && m.Status == Cancelled:
-		include(NoticeCancellation, NoticeCancellation, had)
+		include(NoticeCancellation, NoticeCancellation, had, c.facts(m))
 	case was && m.Status == Released && m.EndedAt.Before(m.Slot.End): // later it frees only buffers
 		n.Expires = time.Time{}
-		include(NoticeReleased, NoticeReleased, had)
+		include(NoticeReleased, NoticeReleased, had, c.facts(m))
 	case before.Status == Pending && m.Status == Cancelled:
-		include(NoticeCancellation, NoticeApprovalRequest, had)
+		include(NoticeCancellation, NoticeApprovalRequest, had, c.facts(m))
 	case before.Status == Pending && m.Status == Rejected:
-		n.Facts.Decision, n.Facts.Reason, n.Expires = Rejected, m.Approval.Reason, time.Time{}
-		include(NoticeDecision, NoticeApprovalRequest, had)
+		n.Expires = time.Time{}
+		f := c.facts(m)
+		f.Decision, f.Reason = Rejected, m.Approval.Reason
+		include(NoticeDecision, NoticeApprovalRequest, had, f)
 	}
-	if r := m.Request; r != nil && r.Number == r.First && (before.Request == nil || before.Request.Number != r.Number) {
-		n.Facts = c.facts(m)
-		n.Facts.Deadline, n.Facts.Request = new(r.Deadline), &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout}
-		if n.Facts.Title != "" {
-			n.Facts.Move = m.View(c.reader(), nil).Request.placement()
-		}
-		n.Expires, n.occasion = r.Deadline, "request-"+strconv.FormatInt(r.Number, 10)
-		include(NoticeApprovalRequest, NoticeApprovalRequest, c.rooms(m, m.RequestedRooms()))
+	if len(requested) > 0 {
+		n.Expires, n.occasion = m.Request.Deadline, "request-"+strconv.FormatInt(m.Request.Number, 10)
+		include(NoticeApprovalRequest, NoticeApprovalRequest, requested, c.request(m, requested))
 	}
 	return posts
 }
 
-// placement of a requested move; nil if there is none.
-func (r *Request) placement() *Placement {
-	if r == nil {
-		return nil
+// changed returns the facts of a change, and whether the channel may know of any.
+func (c ChatChannel) changed(before, m *Meeting) (f Facts, differs bool) {
+	old, f := c.facts(before), c.facts(m)
+	if sameInstant(old.Start, f.Start) && sameInstant(old.End, f.End) && slices.Equal(old.Rooms, f.Rooms) {
+		return f, old.Title != f.Title
 	}
-	return r.Change.placement()
+	f.Was, f.RoomIDs = &Placement{Start: old.Start, End: old.End, Rooms: old.Rooms}, Union(f.RoomIDs, old.RoomIDs)
+	return f, true
+}
+
+// request returns the facts of a request for rooms that the channel is about. If the channel may not know everything
+// about a move, it appears as a request for these rooms alone.
+func (c ChatChannel) request(m *Meeting, rooms []int64) Facts {
+	f, r := c.facts(m), m.Request
+	f.Deadline, f.Request = new(r.Deadline), &Requested{Number: r.Number, OnTimeout: m.Approval.OnTimeout}
+	if r.Change == nil {
+		return f
+	}
+	if f.Title != "" && m.View(c.reader(), nil).Request != nil {
+		f.Move, f.RoomIDs = r.Change.placement(), Union(f.RoomIDs, r.Change.RoomIDs)
+		return f
+	}
+	f.Title, f.Organizer = "", Contact{}
+	f.Start, f.End, f.RoomIDs, f.Rooms = r.Change.Slot.Start, r.Change.Slot.End, rooms, nil
+	for i, id := range r.Change.RoomIDs {
+		if slices.Contains(rooms, id) {
+			f.Rooms = append(f.Rooms, r.Change.RoomNames[i])
+		}
+	}
+	return f
+}
+
+// Posted returns the meetings that a post is about.
+func (f Facts) Posted() []ID {
+	switch {
+	case f.Series != nil:
+		return f.Series.Meetings
+	case f.MeetingID != 0:
+		return []ID{f.MeetingID}
+	}
+	return nil
+}
+
+// Current returns the facts of a recorded post as far as the channel may know them now. about are the meetings that the
+// post is about, and rooms those that it names, as far as they exist. ok is false if it may know of no room.
+func (c ChatChannel) Current(f Facts, about []*Meeting, rooms []*Room) (now Facts, ok bool) {
+	by := c.reader()
+	seen := by.VisibleRooms(rooms)
+	if len(seen) < len(rooms) {
+		if len(seen) == 0 {
+			return f, false
+		}
+		f = f.withRooms(RoomNames(seen))
+	}
+	named := &Meeting{RoomIDs: f.RoomIDs, Limits: LimitsOf(rooms)}
+	if slices.ContainsFunc(append([]*Meeting{named}, about...), func(m *Meeting) bool { return !by.MaySee(m, nil) }) {
+		f.Title, f.Organizer = "", Contact{}
+	}
+	return f, true
+}
+
+// withRooms returns the facts of a post without the other rooms.
+func (f Facts) withRooms(names []string) Facts {
+	keep := func(rooms []string) []string {
+		return slices.DeleteFunc(slices.Clone(rooms), func(name string) bool { return !slices.Contains(names, name) })
+	}
+	placed := func(p *Placement) *Placement {
+		if p == nil {
+			return nil
+		}
+		return &Placement{Start: p.Start, End: p.End, Rooms: keep(p.Rooms)}
+	}
+	f.Rooms, f.Was, f.Move = keep(f.Rooms), placed(f.Was), placed(f.Move)
+	if f.Series != nil {
+		s := *f.Series
+		s.Places = nil
+		for _, rooms := range f.Series.Places {
+			s.Places = append(s.Places, keep(rooms))
+		}
+		f.Series = &s
+	}
+	return f
 }
 
 // together joins the notices of a channel about dates of a series: one of each kind, about all of them, filed under the
@@ -193,7 +273,8 @@ func join(dates []post, series *Series) post {
 		if !d.Expires.IsZero() {
 			all.Expires = clock.Later(all.Expires, d.Expires)
 		}
-		all.Facts.Rooms = Union(all.Facts.Rooms, d.Facts.Rooms)
+		all.Facts.Rooms, all.Facts.RoomIDs = Union(all.Facts.Rooms, d.Facts.Rooms), Union(all.Facts.RoomIDs, d.Facts.RoomIDs)
+		f.Meetings = append(f.Meetings, d.of.ID)
 		sameRooms = sameRooms && slices.Equal(d.Facts.Rooms, dates[0].Facts.Rooms)
 		if i < shownDates {
 			f.Dates, f.Places = append(f.Dates, d.Facts.Start), append(f.Places, d.Facts.Rooms)
@@ -219,7 +300,7 @@ func (m *Meeting) RemindChannels(r Reminder, channels []ChatChannel, at time.Tim
 		}
 		n, f := m.remindNotice(r, at), c.facts(m)
 		f.Before, f.Offset, f.CheckInBy = n.Facts.Before, n.Facts.Offset, n.Facts.CheckInBy
-		n.Channel, n.ChatID, n.To, n.Facts = Chat, c.ID, c.person(), f
+		n.Channel, n.Chat, n.To, n.Facts = Chat, c.ID, c.person(), f
 		n.complete(m.ID)
 		ns = append(ns, n)
 	}
@@ -232,7 +313,8 @@ func PostFault(room *Room, channels []ChatChannel, f Facts, at time.Time) []Noti
 	var ns []Notice
 	for _, c := range channels {
 		if c.reader().MaySeeRoom(room) && c.wants(NoticeFaultReport, c.RoomIDs, channels) {
-			ns = append(ns, Notice{Kind: NoticeFaultReport, Channel: Chat, ChatID: c.ID, To: c.person(), Due: at, Facts: f})
+			f.RoomIDs = []int64{room.ID}
+			ns = append(ns, Notice{Kind: NoticeFaultReport, Channel: Chat, Chat: c.ID, To: c.person(), Due: at, Facts: f})
 		}
 	}
 	return ns

@@ -184,7 +184,7 @@ func (n *Notice) File(id int64) {
 // address of the recipient on the notice's channel.
 func (n *Notice) address() string {
 	if n.Channel == Chat {
-		return strconv.FormatInt(n.ChatID, 10)
+		return n.Chat
 	}
 	return n.To.Address(n.Channel)
 }

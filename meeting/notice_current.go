@@ -8,10 +8,9 @@ import (
 
 // NoticeState is the state that decides whether a notice about a meeting is still current.
 type NoticeState struct {
-	Status     Status
-	Slot       clock.Slot
-	Request    int64 // number of the pending request; 0: none
-	Visibility Visibility
+	Status  Status
+	Slot    clock.Slot
+	Request int64 // number of the pending request; 0: none
 }
 
 // Obsolete returns why a notice of a kind is outdated and must not be sent; empty: it is current.
@@ -49,6 +48,17 @@ func (s NoticeState) Obsolete(kind NoticeKind, f Facts) string {
 		}
 	}
 	return ""
+}
+
+// ObsoletePost is like [NoticeState.Obsolete] for a post about several dates: it is outdated if it is for all of them.
+func ObsoletePost(kind NoticeKind, dates []NoticeState) (reason string) {
+	for _, s := range dates {
+		asked := &Requested{Number: max(s.Request, 1)} // whatever waits now
+		if reason = s.Obsolete(kind, Facts{Start: s.Slot.Start, End: s.Slot.End, Request: asked}); reason == "" {
+			return ""
+		}
+	}
+	return reason
 }
 
 // sameInstant compares instants as precisely as the databases keep them.

@@ -18,7 +18,7 @@ func (s *Store) NoticeStates(ctx context.Context, ids []meeting.ID) (map[meeting
 	err := s.query(s.db.WithContext(ctx), func(rows *sql.Rows) error {
 		var id meeting.ID
 		var m meeting.NoticeState
-		err := rows.Scan(&id, &m.Status, &m.Slot.Start, &m.Slot.End, &m.Request, &m.Visibility)
+		err := rows.Scan(&id, &m.Status, &m.Slot.Start, &m.Slot.End, &m.Request)
 		found[id] = m
 		return err
 	}, getStates, s.ids(ids...))

@@ -66,14 +66,20 @@ type approverPart struct {
 	Level  int   `json:"level"`
 }
 
-var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
+var fullRoomColumns, bookedRoomColumns = roomColumns("false"),
+	roomColumns("EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.room_id = rooms.id) OR EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.site_id = rooms.site_id)")
+
+// roomColumns are what [roomReader] reads. posted says whether there is a chat channel, which only bookings ask.
+func roomColumns(posted string) statement {
+	return write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
-	EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.room_id = rooms.id OR c.site_id = rooms.site_id) AS posted,
+	` + posted + ` AS posted,
 	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.facility_email, rooms.photo, rooms.access, sites.access AS site_access,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
+}
 
-// roomReader reads rows of fullRoomColumns. Every booking and every search reads rooms, and gorm
+// roomReader reads rows of roomColumns. Every booking and every search reads rooms, and gorm
 // takes several times as long for so many columns.
 type roomReader struct {
 	features  decoded[[]string]
@@ -309,7 +315,7 @@ func noted(row *roomRow, r *meeting.Room) []any {
 
 // Rooms leaves their Zone empty where neither room nor site names one.
 func (s *Store) Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) {
-	found, err := s.readRooms(s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
+	found, err := s.readRoomsWith(bookedRoomColumns, s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
 	if err != nil {
 		return nil, fmt.Errorf("rooms: %w", err)
 	}
@@ -568,7 +574,11 @@ func (s *Store) roomTable(db *gorm.DB) *gorm.DB {
 
 // readRooms reads the rooms that match where, with their zones and approvers.
 func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
-	rows, err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Rows()
+	return s.readRoomsWith(fullRoomColumns, db, where)
+}
+
+func (s *Store) readRoomsWith(columns statement, db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
+	rows, err := where(s.roomTable(db).Select(columns[s.dialect])).Rows()
 	if err != nil {
 		return nil, err
 	}

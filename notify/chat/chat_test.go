@@ -23,10 +23,14 @@ type service struct {
 	refused error
 	url     string
 	body    []byte
+	during  func() // called while it is posted to
 }
 
 func (s *service) Forward(_ context.Context, url string, body []byte) (webhook.Answer, error) {
 	s.url, s.body = url, body
+	if s.during != nil {
+		s.during()
+	}
 	return s.answer, s.err
 }
 
@@ -52,6 +56,44 @@ func (s *store) Of(_ context.Context, o Owner) (Target, error) {
 func (s *store) Save(_ context.Context, t Target) error { s.target = t; return nil }
 
 func (s *store) Delete(context.Context, Owner) error { s.target = Target{}; return nil }
+
+// One message at a time is under way to a chat, and none while its service wants none. Others do not wait for it.
+func TestSend_oneAtATime(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s := &service{answer: webhook.Answer{Status: 429, RetryAfter: time.Hour}, during: func() { close(entered); <-leave }}
+	targets := &store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x"}}
+	sender := NewSender(targets, s, renderer(t))
+	first := make(chan error)
+	go func() { first <- sender.Send(t.Context(), request(3)) }()
+	<-entered
+	if err := sender.Send(t.Context(), request(3)); err == nil || !strings.Contains(err.Error(), "come first") {
+		t.Errorf("a second message: %v", err)
+	}
+	if err := sender.Send(t.Context(), request(4)); !notify.IsOff(err) {
+		t.Errorf("to another chat: %v", err)
+	}
+	close(leave)
+	if err := <-first; err == nil || !strings.Contains(err.Error(), "429") {
+		t.Errorf("the first message: %v", err)
+	}
+	s.during = func() { t.Error("posted although the service wants no messages") }
+	if err := sender.Send(t.Context(), request(3)); err == nil || !strings.Contains(err.Error(), "come first") {
+		t.Errorf("while it rests: %v", err)
+	}
+}
+
+// A post goes to the channel of the room that it names, whatever ID the target has.
+func TestSend_channel(t *testing.T) {
+	s := &service{answer: webhook.Answer{Status: 200, Text: "ok"}}
+	sender := NewSender(&store{Target{ID: 3, Owner: Owner{RoomID: 5}, Service: "slack", URL: "https://hooks.slack.com/services/x"}}, s, renderer(t))
+	n := request(0)
+	for address, want := range map[string]bool{"chat-room-5": true, "chat-room-3": false, "chat-site-5": false, "chat-3": false} {
+		n.To = notify.Recipient{Name: "Turing", Address: address}
+		if err := sender.Send(t.Context(), n); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
 
 const decision = "https://rooms.example.org/decide?token=abc"
 
@@ -185,14 +227,14 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"slack", webhook.Answer{Status: 200, Text: "ok"}, nil, "ok"},
 		{"slack", webhook.Answer{Status: 404, Text: "no_service"}, nil, "permanent"},
-		{"slack", webhook.Answer{Status: 429, RetryAfter: time.Second}, nil, "temporary"},
+		{"slack", webhook.Answer{Status: 429, RetryAfter: time.Second}, nil, "later"},
 		{"slack", webhook.Answer{Status: 503}, nil, "temporary"},
 		{"slack", webhook.Answer{Status: 302}, nil, "permanent"},
 		{"slack", webhook.Answer{}, errors.New("no answer in time"), "temporary"},
 		{"slack", webhook.Answer{}, fmt.Errorf("127.0.0.1 %w", webhook.ErrRefused), "permanent"},
 		{"teams", webhook.Answer{Status: 202}, nil, "ok"},
 		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":93000,"errmsg":"invalid webhook url"}`}, nil, "permanent"},
-		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":45009}`}, nil, "temporary"},
+		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":45009}`}, nil, "later"},
 		{"wecom", webhook.Answer{Status: 200, Text: `<html>`}, nil, "temporary"},
 		{"dingtalk", webhook.Answer{Status: 200, Text: `{"errcode":310000,"errmsg":"sign not match"}`}, nil, "permanent"},
 		{"feishu", webhook.Answer{Status: 200, Text: `{"code":0}`}, nil, "ok"},
@@ -207,6 +249,8 @@ func TestVerdicts(t *testing.T) {
 			got = "ok"
 		case notify.IsPermanent(err):
 			got = "permanent"
+		case notify.IsLater(err):
+			got = "later"
 		case notify.IsUnavailable(err):
 			got = "unavailable"
 		}
@@ -254,7 +298,7 @@ func TestConnect(t *testing.T) {
 	}
 	room := Target{ID: 4, Owner: Owner{RoomID: 5}, Service: "slack", URL: "https://hooks.slack.com/services/y", Locale: "en"}
 	st.target = room
-	if err := c.Connect(t.Context(), Target{Owner: room.Owner, Service: "slack", Locale: "de"}); err != nil || st.target.URL != room.URL || st.target.Locale != "de" {
+	if err := c.Connect(t.Context(), Target{Owner: room.Owner, Service: "slack", Locale: "de"}); err != nil || st.target.URL != "" || st.target.Locale != "de" {
 		t.Errorf("without an address: %v, %+v", err, st.target)
 	}
 	for _, target := range []Target{{Owner: room.Owner, Service: "generic", Locale: "de"}, {Owner: room.Owner, Service: "slack", Locale: "?"}} {
@@ -272,7 +316,7 @@ func TestChannelMessages(t *testing.T) {
 	s := &service{answer: webhook.Answer{Status: 200}}
 	sender := NewSender(&store{Target{ID: 3, Owner: Owner{RoomID: 5}, Service: "generic", URL: "https://chat.example.org/hook", Locale: "en"}}, s, renderer(t))
 	n := request(3)
-	n.To.UserID, n.Facts.Title = 0, ""
+	n.To, n.Facts.Title = notify.Recipient{Address: "chat-room-5"}, ""
 	if err := sender.Send(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +12,9 @@ import (
 
 // Store stores targets.
 type Store interface {
-	Targets
-	// Of returns the target of an owner. It returns [ErrNone] if there is none, and [notify.ErrNotFound] if there is
-	// no such owner.
-	Of(ctx context.Context, o Owner) (Target, error)
-	// Save stores the target in place of the one before, or returns [notify.ErrNotFound].
+	Targets // whose Of returns [ErrNone] if an owner has none, and [notify.ErrNotFound] if there is no such owner
+	// Save stores the target in place of the one before, or returns [notify.ErrNotFound]. Without a URL, that of the
+	// one before stays if the service is the same, with its secret unless t has one; else it returns [ErrNone].
 	Save(ctx context.Context, t Target) error
 	// Delete deletes the target of an owner, if there is one, or returns [notify.ErrNotFound].
 	Delete(ctx context.Context, o Owner) error
@@ -56,9 +53,7 @@ func (c *Connections) Connect(ctx context.Context, t Target) error {
 		if err != nil && !errors.Is(err, ErrNone) {
 			return err
 		}
-		if kept = t.URL == "" && before.URL != "" && t.Service == before.Service; kept {
-			t.URL, t.Secret = before.URL, cmp.Or(t.Secret, before.Secret)
-		}
+		kept = t.URL == "" && before.URL != "" && t.Service == before.Service
 		t.Locale = faults.Locale("locale", t.Locale)
 	}
 	p := presetOf(t.Service)

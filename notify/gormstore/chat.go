@@ -109,7 +109,7 @@ func owner(tx *gorm.DB, o chat.Owner, locks ...clause.Expression) (of personRow,
 
 // Save implements [chat.Store].
 func (s *Chats) Save(ctx context.Context, t chat.Target) error {
-	_, _, column, _ := ownerOf(t.Owner)
+	_, _, column, id := ownerOf(t.Owner)
 	return s.change(ctx, t.Owner, &t, func(tx *gorm.DB) error {
 		now := micro(tx.NowFunc())
 		r := &chatRow{
@@ -118,6 +118,17 @@ func (s *Chats) Save(ctx context.Context, t chat.Target) error {
 		}
 		if t.UserID == 0 {
 			r.Locale = t.Locale
+		}
+		if t.URL == "" {
+			columns := []string{"kinds", "locale", "updated_at"}
+			if t.Secret != "" {
+				columns = append(columns, "secret_key")
+			}
+			res := tx.Model(&chatRow{}).Where(column+" = ? AND service = ?", id, t.Service).Select(columns).Updates(r)
+			if res.Error == nil && res.RowsAffected == 0 { // disconnected or replaced meanwhile
+				return chat.ErrNone
+			}
+			return res.Error
 		}
 		return tx.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: column}}, DoUpdates: clause.AssignmentColumns([]string{"service", "secret_url", "secret_key", "kinds", "locale", "updated_at"}),
@@ -154,13 +165,13 @@ func (s *Chats) change(ctx context.Context, o chat.Owner, t *chat.Target, write 
 		if t != nil {
 			is["chat"] = t.Service
 		}
-		if t != nil && before.ID != 0 && (before.URL != t.URL || before.Secret != t.Secret) {
+		if t != nil && before.ID != 0 && (t.URL != "" && before.URL != t.URL || (t.URL != "" || t.Secret != "") && before.Secret != t.Secret) {
 			is["chat_replaced"] = true
 		}
 		if o.UserID == 0 {
-			was["chat_kinds"] = before.Kinds
+			was["chat_kinds"], was["chat_locale"] = before.Kinds, before.Locale
 			if t != nil {
-				is["chat_kinds"] = t.Kinds
+				is["chat_kinds"], is["chat_locale"] = t.Kinds, t.Locale
 			}
 		}
 		return s.trail.Note(tx, action, strconv.FormatInt(id, 10), of.Name, []any{was}, []any{is})
@@ -169,8 +180,8 @@ func (s *Chats) change(ctx context.Context, o chat.Owner, t *chat.Target, write 
 
 // channelRow is a result of the statement channels.
 type channelRow struct {
-	ID     int64
 	RoomID int64 // 0: of a site
+	SiteID int64
 	Name   string
 	Locale string
 	Kinds  []notify.Kind `gorm:"serializer:json"`
@@ -188,11 +199,12 @@ func (s *Chats) Channels(tx *gorm.DB, roomIDs []int64) ([]chat.Channel, error) {
 	}
 	var channels []chat.Channel
 	for _, r := range rows {
-		if n := len(channels); n > 0 && channels[n-1].ID == r.ID {
+		of := chat.Owner{RoomID: r.RoomID, SiteID: r.SiteID}
+		if n := len(channels); n > 0 && channels[n-1].Owner == of {
 			channels[n-1].About = append(channels[n-1].About, r.About)
 			continue
 		}
-		channels = append(channels, chat.Channel{ID: r.ID, Name: r.Name, RoomID: r.RoomID, About: []int64{r.About}, Kinds: r.Kinds, Locale: r.Locale})
+		channels = append(channels, chat.Channel{Owner: of, Name: r.Name, About: []int64{r.About}, Kinds: r.Kinds, Locale: r.Locale})
 	}
 	return channels, nil
 }

@@ -239,6 +239,7 @@ const de: typeof en = {
     roomText: 'Was in diesem Raum geschieht, erscheint in einem Kanal eines Chatdienstes. Private Besprechungen erscheinen ohne Titel und Personen.',
     siteText: 'Was in den Räumen dieses Standorts geschieht, erscheint in einem Kanal eines Chatdienstes. Bei einem Raum mit eigenem Kanal erscheint es stattdessen dort. Private Besprechungen erscheinen ohne Titel und Personen.',
     off: 'Chat ist durch chat.enabled in der Konfiguration abgeschaltet.',
+    save: 'Kanal speichern',
     saved: 'Kanal gespeichert',
     what: 'Was dort erscheint',
     kinds: {

@@ -236,6 +236,7 @@ export default {
     roomText: 'Post what happens in this room in a channel of a chat service. Private meetings appear without title and people.',
     siteText: 'Post what happens in the rooms of this site in a channel of a chat service. A room with its own channel posts there instead. Private meetings appear without title and people.',
     off: 'Chat is switched off by chat.enabled in the configuration.',
+    save: 'Save channel',
     saved: 'Channel saved',
     what: 'What is posted',
     kinds: {
