@@ -214,6 +214,15 @@ var table = map[string]rule{
 	"set-room-photo":      {Admin, RoomsWrite},
 	"delete-room-photo":   {Admin, RoomsWrite},
 
+	"get-room-chat":        {Admin, WebhooksAdmin}, // its readers see many events
+	"connect-room-chat":    {Admin, WebhooksAdmin},
+	"disconnect-room-chat": {Admin, WebhooksAdmin},
+	"test-room-chat":       {Admin, WebhooksAdmin},
+	"get-site-chat":        {Admin, WebhooksAdmin},
+	"connect-site-chat":    {Admin, WebhooksAdmin},
+	"disconnect-site-chat": {Admin, WebhooksAdmin},
+	"test-site-chat":       {Admin, WebhooksAdmin},
+
 	"list-floor-plans":       {Member, RoomsRead},
 	"get-floor-plan":         {Member, RoomsRead},
 	"get-floor-plan-picture": {Member, RoomsRead},

@@ -21,6 +21,7 @@ import (
 	meetingstore "punctual/meeting/gormstore"
 	meetinghttp "punctual/meeting/httpapi"
 	"punctual/notify"
+	"punctual/notify/chat"
 	ledger "punctual/notify/gormstore"
 )
 
@@ -86,7 +87,11 @@ func people(users []*account.User, err error) ([]meeting.Person, error) {
 	return ps, nil
 }
 
-type outboxAdapter struct{ ledger *ledger.Ledger }
+type outboxAdapter struct {
+	ledger *ledger.Ledger
+	chats  *ledger.Chats
+	posts  func() bool // whether there are posts in chat channels
+}
 
 // Insert sets the IDs of ns; a notice that was recorded before keeps 0.
 func (a outboxAdapter) Insert(tx *gorm.DB, ns []meeting.Notice) error {
@@ -132,10 +137,25 @@ func (a outboxAdapter) Revive(tx *gorm.DB, about []meeting.ID, threads []string,
 	return ns, err
 }
 
+func (a outboxAdapter) Channels(tx *gorm.DB, roomIDs []int64) ([]meeting.ChatChannel, error) {
+	if !a.posts() {
+		return nil, nil
+	}
+	found, err := a.chats.Channels(tx, roomIDs)
+	channels := make([]meeting.ChatChannel, len(found))
+	for i, c := range found {
+		channels[i] = meeting.ChatChannel{ID: c.String(), Name: c.Name, RoomID: c.RoomID, RoomIDs: c.About, Kinds: c.Kinds, Locale: c.Locale}
+	}
+	return channels, err
+}
+
 func notification(n meeting.Notice) notify.Notification {
 	address, state := n.To.Email, notify.Pending
-	if n.Channel == meeting.SMS {
+	switch n.Channel {
+	case meeting.SMS:
 		address = n.To.Phone
+	case meeting.Chat:
+		address = notify.ChannelAddress(n.Chat)
 	}
 	if n.Late {
 		state = notify.SkippedLate
@@ -176,6 +196,9 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		if n.MeetingID != 0 {
 			meetings = append(meetings, n.MeetingID)
 		}
+		if n.Posted() {
+			meetings = append(meetings, n.Facts.Posted()...)
+		}
 		if n.To.UserID != 0 {
 			users = append(users, n.To.UserID)
 		} else {
@@ -194,7 +217,17 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 	var sendable []notify.Notification
 	for _, n := range ns {
 		if state, ok := states[n.MeetingID]; ok {
-			if reason := state.Obsolete(n.Kind, n.Facts); reason != "" {
+			reason := state.Obsolete(n.Kind, n.Facts)
+			if n.Posted() && n.Facts.Series != nil {
+				var dates []meeting.NoticeState
+				for _, id := range n.Facts.Posted() {
+					if date, ok := states[id]; ok {
+						dates = append(dates, date)
+					}
+				}
+				reason = meeting.ObsoletePost(n.Kind, dates)
+			}
+			if reason != "" {
 				objections[n.ID] = notify.Objection{State: notify.Superseded, Reason: reason}
 				continue
 			}
@@ -205,10 +238,47 @@ func (s noticeScreen) objections(ctx context.Context, ns []notify.Notification) 
 		}
 		sendable = append(sendable, n)
 	}
+	if err := s.applyPosts(ctx, sendable, objections); err != nil {
+		return nil, err
+	}
 	if err := s.applyWishes(ctx, sendable, objections); err != nil {
 		return nil, err
 	}
 	return objections, s.applyBounces(ctx, sendable, objections)
+}
+
+// applyPosts has posts sent as far as the readers of their channels may know of meetings and rooms now.
+func (s noticeScreen) applyPosts(ctx context.Context, ns []notify.Notification, objections map[int64]notify.Objection) error {
+	ns = slices.DeleteFunc(slices.Clone(ns), func(n notify.Notification) bool { return !n.Posted() })
+	if len(ns) == 0 {
+		return nil
+	}
+	var about []meeting.ID
+	var named []int64
+	for _, n := range ns {
+		about, named = append(about, n.Facts.Posted()...), append(named, n.Facts.RoomIDs...)
+	}
+	meetings, err := s.meetings.MeetingsByID(ctx, slices.Compact(slices.Sorted(slices.Values(about))))
+	if err != nil {
+		return err
+	}
+	rooms, err := s.meetings.Rooms(ctx, slices.Compact(slices.Sorted(slices.Values(named))))
+	if err != nil {
+		return err
+	}
+	for _, n := range ns {
+		of, _ := chat.OwnerOf(n.To.Address)
+		about, named := n.Facts.Posted(), n.Facts.RoomIDs
+		facts, ok := meeting.ChatChannel{RoomID: of.RoomID}.Current(n.Facts,
+			slices.DeleteFunc(slices.Clone(meetings), func(m *meeting.Meeting) bool { return !slices.Contains(about, m.ID) }),
+			slices.DeleteFunc(slices.Clone(rooms), func(r *meeting.Room) bool { return !slices.Contains(named, r.ID) }))
+		if ok {
+			objections[n.ID] = notify.Objection{Facts: &facts}
+		} else {
+			objections[n.ID] = notify.Objection{State: notify.Skipped, Reason: "not sent: readers of the channel may not see the room"}
+		}
+	}
+	return nil
 }
 
 // applyBounces adds the objections to mails whose addresses are marked, unless there are others. If only one of

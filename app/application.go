@@ -299,7 +299,9 @@ func (a *Application) wireAreas() {
 	a.notifications = notify.NewService(notices, scheduler, time.Now)
 	a.bounceStore = ledger.NewBounces(db, guarded)
 	a.bounces = notify.NewBounces(a.bounceStore, notices, a.keys.rings[linkKeys].Verify, time.Now, a.log)
-	a.meetingStore = meetingstore.New(db, outboxAdapter{notices}).Noting(trail).Guarded(accountstore.Guard{})
+	chats := ledger.NewChats(db, guarded)
+	chatEnabled := func() bool { return a.latest.Load().Chat.Enabled }
+	a.meetingStore = meetingstore.New(db, outboxAdapter{notices, chats, chatEnabled}).Noting(trail).Guarded(accountstore.Guard{})
 	a.stream = events.New(a.meetingStore, events.Options{Logger: a.log})
 	a.broadcasts = newBroadcasts(a.redis, a.log)
 	hooks := eventhookstore.New(db).Noting(guarded)
@@ -342,11 +344,9 @@ func (a *Application) wireAreas() {
 	preferences := ledger.NewPreferences(db, notices).Noting(guarded)
 	policy := func() notify.Policy { return a.latest.Load().Policy() }
 	a.preferences = notify.NewPreferenceService(preferences, scheduler, policy, time.Now)
-	chats := ledger.NewChats(db, guarded)
-	enabled := func() bool { return a.latest.Load().Chat.Enabled }
-	chatting := chatSender{chat.NewSender(chats, a.poster, a.senders.render), enabled}
+	chatting := chatSender{chat.NewSender(chats, a.poster, a.senders.render), chatEnabled}
 	a.chats = chat.NewConnections(chats, a.poster, func() *chat.Sender {
-		if !enabled() {
+		if !chatEnabled() {
 			return nil
 		}
 		return chatting.Sender

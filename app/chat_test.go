@@ -1,11 +1,13 @@
 package app
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,7 +52,7 @@ func TestChat_requestsAreDecidedFromMessages(t *testing.T) {
 			expect("PATCH", "/me/preferences", `{"kinds":{"approval_request":["chat"]}}`, 422, `"no_chat"`)
 			expect("POST", "/me/chat/test", "", 404, "")
 			expect("PUT", "/me/chat", `{"service":"slack","url":"`+service.URL+`"}`, 422, `"body.url"`)
-			if err := ledger.NewChats(a.db.Gorm, audit.Trail{}).Save(t.Context(), chat.Target{UserID: bob, Service: "generic", URL: service.URL + "/secret"}); err != nil {
+			if err := ledger.NewChats(a.db.Gorm, audit.Trail{}).Save(t.Context(), chat.Target{Owner: chat.Owner{UserID: bob}, Service: "generic", URL: service.URL + "/secret"}); err != nil {
 				t.Fatal(err)
 			}
 			expect("GET", "/me/chat", "", 200, `"service":"generic"`)
@@ -103,6 +105,86 @@ func TestChat_requestsAreDecidedFromMessages(t *testing.T) {
 			}
 			expect("DELETE", "/me/chat", "", 204, "")
 			expect("GET", "/me/chat", "", 200, `"service":null`)
+		})
+	}
+}
+
+// What happens in a room is posted in its channel, once for each event, as far as everyone may see it.
+func TestChat_channels(t *testing.T) {
+	for _, dialect := range []migrations.Dialect{migrations.Postgres, migrations.SQLite} {
+		t.Run(string(dialect), func(t *testing.T) {
+			var messages []string
+			service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				var body struct {
+					Text  string
+					Links []struct{ URL string }
+				}
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					t.Error(err)
+				}
+				text, _, _ := strings.Cut(body.Text, ", ")
+				for _, l := range body.Links {
+					text += " " + l.URL
+				}
+				messages = append(messages, text)
+			}))
+			defer service.Close()
+			dbURL := testdb.URL(t, dialect)
+			a, s := startApplication(t, func(c *config.Config) {
+				c.Database.URL, c.Booking.Undo, c.Topics.AllowNetworks, c.HTTP.BaseURL = dbURL, 0, []string{"127.0.0.0/8"}, "https://r.example.org"
+			})
+			d := &departing{T: t, a: a, s: s, token: signIn(t, a, s), start: time.Now().AddDate(0, 0, 7).UTC().Truncate(24 * time.Hour).Add(9 * time.Hour)}
+			site := d.post("/sites", `{"name":"Berlin"}`)
+			room := strconv.FormatInt(d.post("/rooms", `{"name":"Turing","site_id":`+strconv.FormatInt(site, 10)+`}`), 10)
+			chatOf := "/rooms/" + room + "/chat"
+			d.do("PUT", chatOf, `{"service":"generic"}`, 422)
+			d.do("PUT", "/rooms/99/chat", `{"service":"generic","url":"https://127.0.0.1/"}`, 404)
+			d.do("GET", "/sites/99/chat", "", 404)
+			d.do("POST", chatOf+"/test", "", 404)
+			if got := d.do("GET", chatOf, "", 200); !strings.Contains(got, `"kinds":["invitation","change","cancellation","released"]`) {
+				t.Errorf("by default: %s", got)
+			}
+			stored := ledger.NewChats(a.db.Gorm, audit.Trail{})
+			for _, o := range []chat.Owner{{RoomID: 1}, {SiteID: site}} {
+				if err := stored.Save(t.Context(), chat.Target{Owner: o, Service: "generic", URL: service.URL + "/secret", Kinds: notify.Postable(), Locale: "en"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := d.do("PUT", chatOf, `{"service":"generic","kinds":["invitation","change","cancellation"],"locale":"de"}`, 200) // keeps the address
+			if strings.Contains(got, "secret") || !strings.Contains(got, `"locale":"de"`) {
+				t.Errorf("connected: %s", got)
+			}
+			d.do("POST", chatOf+"/test", "", 200)
+
+			at := func(hours int) string {
+				from := d.start.Add(time.Duration(hours) * time.Hour)
+				return `"room_ids":[` + room + `],"start":"` + from.Format(time.RFC3339) + `","end":"` + from.Add(time.Hour).Format(time.RFC3339) + `"`
+			}
+			review := "/meetings/" + strconv.FormatInt(d.post("/meetings", `{"title":"Review",`+at(0)+`}`), 10)
+			d.post("/meetings", `{"title":"Salaries","visibility":"private",`+at(2)+`}`)
+			d.do("POST", "/series", `{"title":"Weekly","timezone":"UTC","rrule":"FREQ=WEEKLY;COUNT=3",`+at(4)+`}`, 201)
+			d.run("notify.chat", 5)
+			d.do("PATCH", review, `{`+at(1)+`}`, 200)
+			d.run("notify.chat", 5)
+			d.do("POST", review+"/cancel", `{}`, 200)
+			if err := a.db.Gorm.Exec("UPDATE meetings SET visibility = 'private' WHERE id = 1").Error; err != nil { // while the post waits
+				t.Fatal(err)
+			}
+			d.do("POST", "/fault-reports", `{"room_id":`+room+`,"category":"other","text":"no chairs"}`, 201)
+			d.run("notify.chat", 5)
+			slices.Sort(messages)
+			want := []string{
+				"Abgesagt: Besprechung https://r.example.org/meetings/1", "Fault in Turing: something is broken\nWhere: Turing\nComment: no chairs", "Gebucht: Besprechung https://r.example.org/meetings/2", "Gebucht: Review https://r.example.org/meetings/1",
+				"Gebucht: Weekly https://r.example.org/meetings/3", "Geändert: Review https://r.example.org/meetings/1", "Testnachricht von Punctual\nDieser Kanal ist mit Turing verbunden.",
+			}
+			if !slices.Equal(messages, want) {
+				t.Errorf("posted %q\nwant   %q", messages, want)
+			}
+			if n := d.count("notifications WHERE channel = 'chat' AND state <> 'sent'"); n != 0 {
+				t.Errorf("%d were not sent", n)
+			}
+			d.do("DELETE", "/sites/"+strconv.FormatInt(site, 10)+"/chat", "", 204)
+			d.want("channels of sites", d.count("chat_targets WHERE site_id IS NOT NULL"), 0)
 		})
 	}
 }

@@ -164,6 +164,7 @@ type Notice struct {
 	Channel   Channel
 	MeetingID ID
 	To        Person
+	Chat      string    // ID of a [ChatChannel], whose name and locale To has; "": To is a person
 	Due       time.Time // when to send
 	Expires   time.Time // after it, it is recorded as skipped instead of sent; zero: never
 	Late      bool      // already too late: record as skipped, do not send
@@ -204,7 +205,8 @@ type Facts struct {
 	End         time.Time   `json:"end"`
 	Timezone    string      `json:"timezone"` // of the rooms, for recipients without one
 	Rooms       []string    `json:"rooms"`
-	Fields      []FieldFact `json:"fields,omitempty"` // custom fields for mails
+	RoomIDs     []int64     `json:"room_ids,omitempty"` // of a post in a chat channel: all rooms that it names
+	Fields      []FieldFact `json:"fields,omitempty"`   // custom fields for mails
 	Organizer   Contact     `json:"organizer"`
 	Attendees   []Contact   `json:"attendees,omitempty"`
 	Sequence    int64       `json:"sequence"`              // iCalendar SEQUENCE
@@ -331,6 +333,7 @@ type SeriesFacts struct {
 	Last      time.Time    `json:"last"`                // last date
 	Overrides []Occurrence `json:"overrides,omitempty"` // dates that differ from the series
 	Cancelled []Occurrence `json:"cancelled,omitempty"` // of a cancellation of some dates; none: of all
+	Meetings  []ID         `json:"meetings,omitempty"`  // of a post in a chat channel: the dates that it is about
 	Part      SeriesPart   `json:"part,omitempty"`      // of a change that takes several notices: ends, goes_on or added
 	Split     *time.Time   `json:"split,omitempty"`     // where the series ends or continues: first date of the split-off series
 }

@@ -337,6 +337,7 @@ func (m *Meeting) set(t Terms, at time.Time) {
 	m.checked = m.checked[:0:0]
 	for _, r := range t.Rooms {
 		m.checked = append(m.checked, checkedRoom{r.ID, r.Closures})
+		m.posted = m.posted || r.Posted
 	}
 }
 

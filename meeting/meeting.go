@@ -98,6 +98,7 @@ type Meeting struct {
 	History   []Entry        `json:"-"` // recorded since it was read; see TakeHistory
 	Notices   []Notice       `json:"-"` // recorded since it was read; see TakeNotices
 	checked   []checkedRoom  // see CheckedClosures
+	posted    bool           // see Posted
 	claims    []policy.Claim // see Claims
 	requested []Occupancy    // see Asked
 }
@@ -187,6 +188,7 @@ type Channel string
 const (
 	Email Channel = "email"
 	SMS   Channel = "sms"
+	Chat  Channel = "chat" // a [ChatChannel]
 )
 
 // Reminder notifies the people of a meeting some time before its start or end. A meeting has at
@@ -281,6 +283,9 @@ func (m *Meeting) CheckedClosures(roomID int64) (closures int64, ok bool) {
 	}
 	return 0, false
 }
+
+// Posted reports whether chat channels may be about the new meeting, as its rooms were when it was booked.
+func (m *Meeting) Posted() bool { return m.posted }
 
 // QuotaClaims returns a person's use of quotas by a slot of the rooms. held is the meeting as it is, or
 // nil if it is new.

@@ -154,7 +154,7 @@ func contacts(as []Attendee) []Contact {
 
 // forCalendars reports whether the notice carries a calendar.
 func (n Notice) forCalendars() bool {
-	return n.Kind == NoticeInvitation || n.Kind == NoticeChange || n.Kind == NoticeCancellation
+	return n.Channel != Chat && (n.Kind == NoticeInvitation || n.Kind == NoticeChange || n.Kind == NoticeCancellation)
 }
 
 // Revision returns the meeting's Version after the current change is saved.
@@ -171,13 +171,23 @@ func Persons(as []Attendee) []Person {
 // complete sets what depends on the meeting's ID.
 func (n *Notice) complete(id ID) {
 	n.MeetingID, n.Facts.MeetingID = id, id
+	n.File(id)
+}
+
+// File sets the DedupeKey of a notice about something with an ID.
+func (n *Notice) File(id int64) {
 	n.DedupeKey = strings.Join([]string{
 		string(n.Kind), strconv.FormatInt(id, 10), n.occasion, string(n.Channel), strings.ToLower(n.address()),
 	}, ":")
 }
 
 // address of the recipient on the notice's channel.
-func (n *Notice) address() string { return n.To.Address(n.Channel) }
+func (n *Notice) address() string {
+	if n.Channel == Chat {
+		return n.Chat
+	}
+	return n.To.Address(n.Channel)
+}
 
 // notifyHandover invites the new organizer, and notifies the former one of the change. If the
 // meeting is pending, the decision is sent to the new organizer.

@@ -50,6 +50,17 @@ func (s NoticeState) Obsolete(kind NoticeKind, f Facts) string {
 	return ""
 }
 
+// ObsoletePost is like [NoticeState.Obsolete] for a post about several dates: it is outdated if it is for all of them.
+func ObsoletePost(kind NoticeKind, dates []NoticeState) (reason string) {
+	for _, s := range dates {
+		asked := &Requested{Number: max(s.Request, 1)} // whatever waits now
+		if reason = s.Obsolete(kind, Facts{Start: s.Slot.Start, End: s.Slot.End, Request: asked}); reason == "" {
+			return ""
+		}
+	}
+	return reason
+}
+
 // sameInstant compares instants as precisely as the databases keep them.
 func sameInstant(a, b time.Time) bool {
 	return a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))

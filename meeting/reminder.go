@@ -63,20 +63,7 @@ func (m *Meeting) edge(a Anchor) time.Time {
 // Their keys contain the announced instant and not a version: a changed title must not remind
 // again, a moved meeting must.
 func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
-	f := m.Facts(Actor{})
-	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
-	if r.Before == BeforeStart && m.AwaitsCheckIn() {
-		f.CheckInBy = &m.CheckIn.Until
-	}
-	n := Notice{
-		Kind:     NoticeReminder,
-		Due:      r.Due(m),
-		Expires:  r.Expires(m),
-		Facts:    f,
-		occasion: reminderKey(r) + ":" + strconv.FormatInt(m.edge(r.Before).Unix(), 10),
-	}
-	n.Late = !at.Before(n.Expires)
-
+	n := m.remindNotice(r, at)
 	to := []Person{m.Organizer}
 	for _, a := range m.Attendees {
 		if a.Response != Declined {
@@ -91,6 +78,24 @@ func (m *Meeting) RemindNotices(r Reminder, at time.Time) []Notice {
 		ns[i].complete(m.ID)
 	}
 	return ns
+}
+
+// remindNotice returns the notice of a due reminder, to nobody yet.
+func (m *Meeting) remindNotice(r Reminder, at time.Time) Notice {
+	f := m.Facts(Actor{})
+	f.Before, f.Offset = r.Before, int64(r.Offset/time.Second)
+	if r.Before == BeforeStart && m.AwaitsCheckIn() {
+		f.CheckInBy = &m.CheckIn.Until
+	}
+	n := Notice{
+		Kind:     NoticeReminder,
+		Due:      r.Due(m),
+		Expires:  r.Expires(m),
+		Facts:    f,
+		occasion: reminderKey(r) + ":" + strconv.FormatInt(m.edge(r.Before).Unix(), 10),
+	}
+	n.Late = !at.Before(n.Expires)
+	return n
 }
 
 // Reminder finds the reminder of an anchor and offset.

@@ -39,6 +39,7 @@ type Room struct {
 	OwnAccess *Access // as given for this room; nil: the site's
 	CheckIn   CheckIn
 	Inherits  bool  // CheckIn is the installation's, and follows it
+	Posted    bool  // there is a chat channel of the room or its site; read by the store's Rooms only
 	Closures  int64 // number raised by the store when a blackout of the room or its site, or a setting that bookings are checked against, changes; 0: never changed
 
 	BlackoutsUntil time.Time // Blackouts has those that start before; zero: all

@@ -18,7 +18,7 @@ import (
 // A Sender sends one notification through a provider. Safe for concurrent use.
 type Sender interface {
 	// Send returns nil once the provider has accepted n. n.MessageID is set and the same in every
-	// attempt. [Permanent], [Unavailable], [After] and [Off] classify errors. Other errors mean
+	// attempt. [Permanent], [Unavailable], [After], [Later] and [Off] classify errors. Other errors mean
 	// that a retry may succeed, perhaps as a duplicate.
 	Send(ctx context.Context, n Notification) error
 }
@@ -209,6 +209,9 @@ func (d *Delivery) attempt(ctx context.Context, t try) (next Point, err error) {
 		return d.skip(n, Objection{State: SkippedLate, Reason: "expired: was to be sent before " + n.Expires.UTC().Format(time.RFC3339)})
 	}
 	n.MessageID, n.Except = n.messageID(d.host), b.Objection.Except
+	if b.Objection.Facts != nil {
+		n.Facts = *b.Objection.Facts
+	}
 	if d.sign != nil {
 		n.Proof = n.proof(d.sign)
 	}
@@ -325,11 +328,13 @@ func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err erro
 	o := Outcome{State: Pending, Begun: n.SendingAt, Error: err.Error()}
 	switch {
 	case t.follows: // its own message concludes it
-		o.Uncharged, verdict = r.class == off || r.class == unavailable, err
+		o.Uncharged, verdict = r.class == off || r.class == unavailable || r.class == later, err
 	case r.class == permanent:
 		o.State, verdict = Failed, delayjob.Drop(err.Error())
 	case r.class == off:
 		o.State, o.Uncharged, verdict = Skipped, true, delayjob.Drop(err.Error())
+	case r.class == later:
+		o.Uncharged, verdict = true, delayjob.Snooze(r.after)
 	case r.class == unavailable:
 		o.Uncharged, verdict = true, delayjob.Unavailable(err)
 	case ctx.Err() != nil: // shutdown is not the notification's fault

@@ -152,6 +152,7 @@ func TestDelivery_outcomes(t *testing.T) {
 		{"temporary with a time, the last time", notify.After(time.Minute, broken), 12, notify.Failed, 1},
 		{"permanent", notify.Permanent(broken), 1, notify.Failed, 1},
 		{"unavailable", notify.Unavailable(broken), 12, notify.Pending, 0},
+		{"later, the last time", notify.Later(time.Minute, broken), 12, notify.Pending, 0},
 		{"off", notify.Off("it broke"), 1, notify.Skipped, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,6 +27,10 @@ func Unavailable(err error) error { return &sendError{class: unavailable, err: e
 // After marks an error after which the provider wants to be called again in d. The attempt counts.
 func After(d time.Duration, err error) error { return &sendError{class: temporary, after: d, err: err} }
 
+// Later marks a refusal by which the notification has to wait for d, such as when there were too many. The attempt does
+// not count.
+func Later(d time.Duration, err error) error { return &sendError{class: later, after: d, err: err} }
+
 // Off reports that the channel is switched off. The notification is recorded as [Skipped].
 func Off(reason string) error { return &sendError{class: off, err: errors.New(reason)} }
 
@@ -37,6 +41,7 @@ const (
 	permanent
 	unavailable
 	off
+	later
 )
 
 type sendError struct {
@@ -53,6 +58,9 @@ func IsPermanent(err error) bool { return classify(err).class == permanent }
 
 // IsOff reports whether err says that there is nothing to send, see [Off].
 func IsOff(err error) bool { return classify(err).class == off }
+
+// IsLater reports whether err was marked by [Later].
+func IsLater(err error) bool { return classify(err).class == later }
 
 // IsUnavailable reports whether err was marked by [Unavailable].
 func IsUnavailable(err error) bool { return classify(err).class == unavailable }

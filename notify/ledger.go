@@ -91,6 +91,7 @@ type Objection struct {
 	Reason string
 	Until  time.Time
 	Except string // with State "": the address to leave out
+	Facts  *Facts // with State "": sent instead of those that were recorded; nil: none
 }
 
 // Outcome is the result of an attempt.

@@ -63,7 +63,7 @@ type Channel string
 const (
 	Email Channel = "email"
 	SMS   Channel = "sms"
-	Chat  Channel = "chat" // incoming webhook of a chat service
+	Chat  Channel = "chat" // incoming webhook of a chat service, of a user, a room or a site
 )
 
 // Job returns the name of the delay job that delivers the channel.
@@ -135,10 +135,13 @@ type Failure struct {
 type Recipient struct {
 	UserID   int64 // 0: not a user
 	Name     string
-	Address  string // email address, phone number or [ChatAddress], by channel
+	Address  string // email address, phone number, [ChatAddress] or [ChannelAddress], by channel
 	Locale   string // BCP 47; "" or unknown: English
 	Timezone string // IANA name; "": the zone of the facts
 }
+
+// Posted reports whether n is for the channel of a room or a site, and not for a person.
+func (n Notification) Posted() bool { return n.Channel == Chat && n.To.UserID == 0 }
 
 // Addresses returns to whom n goes: its recipient, and who gets a copy of a room's reply.
 func (n Notification) Addresses() []string {
@@ -149,8 +152,12 @@ func (n Notification) Addresses() []string {
 	return all
 }
 
-// ChatAddress returns the address of a chat target. It does not reveal the webhook.
+// ChatAddress returns the address of the chat target of a user. It does not reveal the webhook.
 func ChatAddress(id int64) string { return "chat-" + strconv.FormatInt(id, 10) }
+
+// ChannelAddress returns the address of the channel of a room or a site, such as "room-5". Unlike the ID of a chat
+// target, these names mean the same after an import.
+func ChannelAddress(of string) string { return "chat-" + of }
 
 // The data for the text of a notification, as of the time when it was created.
 type (

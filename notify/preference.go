@@ -26,17 +26,26 @@ func Choosable() []Kind {
 // GuestChoosable are the kinds that people without an account may switch off.
 func GuestChoosable() []Kind { return []Kind{Invitation, Change, Cancellation, Reminder, Released} }
 
+// Postable are the kinds that can be posted in the channel of a room or a site, in the order in which they are listed.
+// An invitation is the news that a meeting is booked. A rejected request is posted where requests are.
+func Postable() []Kind {
+	return []Kind{Invitation, Change, Cancellation, Released, Reminder, ApprovalRequest, FaultReport}
+}
+
+// PostedByDefault are the [Postable] kinds of a channel for which none were chosen.
+func PostedByDefault() []Kind { return []Kind{Invitation, Change, Cancellation, Released} }
+
 // Channels returns all channels.
 func Channels() []Channel { return []Channel{Email, SMS, Chat} }
 
 // Choice returns the kind under which the recipient chooses channels for n. ok is false if n is
-// always sent. It knows an organizer only by the email address in n.To.
+// always sent, or if its recipient is a channel. It knows an organizer only by the email address in n.To.
 func (n Notification) Choice() (kind Kind, ok bool) {
 	kind = n.Kind
 	if n.changesCalendars() && n.Facts.Organizer.Email != "" && strings.EqualFold(n.To.Address, n.Facts.Organizer.Email) {
 		kind = OwnMeeting
 	}
-	return kind, slices.Contains(Choosable(), kind)
+	return kind, slices.Contains(Choosable(), kind) && !n.Posted()
 }
 
 // changesCalendars reports whether n carries an event for the recipient's calendar.

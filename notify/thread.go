@@ -48,7 +48,7 @@ func (n Notification) Scope() int64 {
 		sum := fnv.New64a()
 		io.WriteString(sum, strings.ToLower(r.From)+" "+r.Date+r.Method)
 		return int64(sum.Sum64()>>1 | 1)
-	case s != nil && (len(s.Cancelled) > 0 || s.Part == "added"):
+	case s != nil && (len(s.Cancelled) > 0 || s.Part == "added" || n.Posted()):
 		return someDates
 	case s == nil && n.Facts.SeriesID != 0:
 		return cmp.Or(n.MeetingID, someDates)

@@ -16,7 +16,7 @@ const exportAllHelp = `Write everything that the installation holds as lines of 
 with the number of rows. punctual import jsonl reads it into an empty installation of the same version, on
 SQLite or Postgres.
 
-Tokens, calendar subscriptions, codes, webhooks and keys are left out, because they hold secrets. Passwords
+Tokens, calendar subscriptions, codes, webhooks, chats and keys are left out, because they hold secrets. Passwords
 are left out unless --passwords is given. The file has personal data: keep it like the database itself.`
 
 func (c *cli) exportAllCommand() *cobra.Command {

@@ -186,7 +186,7 @@ type SMTP struct {
 	TLS      string `yaml:"tls"`
 }
 
-// Chat says whether users can be notified by chat services.
+// Chat says whether users, and the channels of rooms and sites, can be notified by chat services.
 type Chat struct {
 	Enabled bool `yaml:"enabled"`
 }

@@ -31,7 +31,7 @@ const exportName, exportVersion = "punctual", 1
 // unexported are tables with secrets, and those that only the running installation needs.
 var unexported = []string{
 	"goose_db_version", "tokens", "feeds", "password_links", "door_codes", "second_factors", "passkeys", "passkey_handles", "passkey_challenges", "signing_keys", "certificates", "sign_in_networks", "idempotency_keys",
-	"webhooks", "webhook_deliveries", "topic_webhooks", "job_failures", "job_lateness", "job_settings", "audit_forwarding", "past_changes",
+	"webhooks", "webhook_deliveries", "topic_webhooks", "chat_targets", "job_failures", "job_lateness", "job_settings", "audit_forwarding", "past_changes",
 }
 
 // Export writes everything that an installation holds as lines of JSON, as it is at one instant. It leaves

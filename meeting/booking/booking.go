@@ -80,11 +80,10 @@ func (s *Service) tryBook(ctx context.Context, by meeting.Actor, f Fields) (*mee
 	}
 	m := s.NewMeeting(terms, plan, by, at)
 	m.MakeUndoable(by, s.Settings().Undo, at)
-	notices := m.Notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
 		return nil, err
 	}
-	s.AnnounceChange(ctx, nil, m, notices)
+	s.AnnounceChange(ctx, nil, m, m.Notices)
 	return s.show(ctx, by, m)
 }
 

@@ -23,6 +23,10 @@ func (s *fakeStore) CreateFaultReport(_ context.Context, r *meeting.FaultReport,
 	return nil
 }
 
+func (s *fakeStore) ChatChannels(context.Context, []int64) ([]meeting.ChatChannel, error) {
+	return nil, nil
+}
+
 func (s *fakeStore) FaultReport(_ context.Context, id int64) (*meeting.FaultReport, error) {
 	for _, r := range s.faults {
 		if r.ID == id {

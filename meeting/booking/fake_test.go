@@ -221,7 +221,7 @@ func (s *fakeStore) CreateMeeting(_ context.Context, m *meeting.Meeting) error {
 		return err
 	}
 	m.ID, m.Version = s.next(), 1
-	s.save(m)
+	m.Notices = s.save(m)
 	return nil
 }
 

@@ -37,8 +37,7 @@ type Store interface {
 	// [meeting.ErrRoomsChanged]. What it requests without holding it is free ([meeting.Meeting.Requested]),
 	// otherwise [*meeting.ConflictError]. Quotas allow it ([meeting.Meeting.Claims]), otherwise [*meeting.PolicyError].
 
-	// CreateMeeting sets ID and versions, and the notices' IDs in the slice that
-	// [meeting.Meeting.TakeNotices] returns.
+	// CreateMeeting sets ID and versions, and completes the notices, to which it may add some.
 	CreateMeeting(ctx context.Context, m *meeting.Meeting) error
 	Meeting(ctx context.Context, id meeting.ID) (*meeting.Meeting, error)
 	MeetingsByID(ctx context.Context, ids []meeting.ID) ([]*meeting.Meeting, error) // without unknown ones

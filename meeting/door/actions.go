@@ -236,11 +236,10 @@ func (s *Service) tryBookAtDoor(ctx context.Context, by meeting.Actor, roomID in
 	if _, err := m.Arrive(by, at); err != nil {
 		return nil, err
 	}
-	notices := m.Notices // the store gives them their IDs
 	if err := s.store.CreateMeeting(ctx, m); err != nil {
 		return nil, err
 	}
-	s.booking.AnnounceChange(ctx, nil, m, notices)
+	s.booking.AnnounceChange(ctx, nil, m, m.Notices)
 	return m.At(at), nil
 }
 

@@ -10,8 +10,7 @@ import (
 
 // Store is the persistence of the door, on the terms of [booking.Store].
 type Store interface {
-	// CreateMeeting sets ID and versions, and the notices' IDs in the slice that
-	// [meeting.Meeting.TakeNotices] returns.
+	// CreateMeeting sets ID and versions, and completes the notices, to which it may add some.
 	CreateMeeting(ctx context.Context, m *meeting.Meeting) error
 	Meeting(ctx context.Context, id meeting.ID) (*meeting.Meeting, error)
 	// Busy returns what overlaps span in each of the rooms, buffers included, by start.

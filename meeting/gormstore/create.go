@@ -21,7 +21,7 @@ import (
 func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 	var created meeting.Meeting
 	err := s.orConflict(ctx, func() (*meeting.Meeting, error) {
-		created = *m // m keeps its notices for a retry
+		created = *m // m keeps its own notices for a retry
 		return m, s.create(ctx, &created)
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) CreateMeeting(ctx context.Context, m *meeting.Meeting) error {
 func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 	quiet := *m                                                       // whose notices are only counted
 	fresh := m.Origin == nil || m.Origin.Kind == meeting.OriginImport // else it may replace an origin, see insertOrigin
-	if s.dialect == postgres && fresh && !receipt.Wanted(ctx) && !transaction.In(ctx) && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
+	if s.dialect == postgres && fresh && !m.Posted() && !receipt.Wanted(ctx) && !transaction.In(ctx) && len(quiet.TakeNotices()) == 0 && len(m.Claims()) == 0 && m.Request == nil && len(m.Approval.Agreed) == 0 {
 		history, err := historyRows(ctx, 0, m.TakeHistory())
 		if err != nil {
 			return err
@@ -44,17 +44,23 @@ func (s *Store) create(ctx context.Context, m *meeting.Meeting) error {
 		return patiently(ctx, func() error { return s.insertMeeting(s.db.WithContext(ctx), m, history, m.Origin) })
 	}
 	draft := *m
-	return s.transaction(ctx, func(tx *gorm.DB) error {
+	return s.transaction(ctx, func(tx *gorm.DB) (err error) {
 		*m = draft
-		_, err := s.insertAll(tx, m)
+		m.Notices, err = s.insertAll(tx, m)
 		return err
 	})
 }
 
 // insertAll writes meetings with all their parts, and returns the notices.
 func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice, error) {
-	var cs []change
-	for _, m := range ms {
+	cs := make([]change, len(ms))
+	for i, m := range ms {
+		cs[i].m = m
+		if m.Posted() {
+			if err := s.post(tx, cs[i:i+1], nil, m.Undoable); err != nil {
+				return nil, err
+			}
+		}
 		history, err := historyRows(tx.Statement.Context, 0, m.TakeHistory())
 		if err != nil {
 			return nil, err
@@ -65,26 +71,19 @@ func (s *Store) insertAll(tx *gorm.DB, ms ...*meeting.Meeting) ([]meeting.Notice
 		if err := s.insertOrigin(tx, m.Origin, m.ID, 0); err != nil {
 			return nil, err
 		}
-		cs = append(cs, change{m: m})
 	}
 	if err := s.saveApprovals(tx, cs); err != nil {
 		return nil, err
 	}
 	failpoint.Reach("booking.middle", "")
 	var notices []meeting.Notice
-	taken := make([][]meeting.Notice, len(ms))
-	for i, m := range ms {
-		taken[i] = m.TakeNotices()
-		notices = append(notices, taken[i]...)
+	for _, m := range ms {
+		notices = append(notices, m.TakeNotices()...)
 	}
 	if len(notices) > 0 {
 		if err := s.outbox.Insert(tx, notices); err != nil {
 			return nil, err
 		}
-	}
-	rest := notices
-	for _, ns := range taken { // callers that kept the slice find the IDs there
-		rest = rest[copy(ns, rest):]
 	}
 	failpoint.Reach("booking.before", "")
 	return notices, nil

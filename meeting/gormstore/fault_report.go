@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -84,7 +83,7 @@ func (s *Store) CreateFaultReport(ctx context.Context, r *meeting.FaultReport, n
 			return err
 		}
 		for i := range notices {
-			notices[i].DedupeKey = string(notices[i].Kind) + ":" + strconv.FormatInt(row.ID, 10)
+			notices[i].File(row.ID)
 		}
 		if len(notices) > 0 {
 			if err := s.outbox.Insert(tx, notices); err != nil {

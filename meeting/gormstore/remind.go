@@ -48,7 +48,7 @@ func (s *Store) Remind(ctx context.Context, refs []meeting.ReminderRef, at time.
 		if err := s.handle(tx, refs, current, micro(at), outcomes); err != nil {
 			return err
 		}
-		if notices, err = s.remindNotices(tx, refs, outcomes, fn); err != nil || len(notices) == 0 {
+		if notices, err = s.remindNotices(tx, refs, outcomes, at, fn); err != nil || len(notices) == 0 {
 			return err
 		}
 		failpoint.Reach("remind.middle", "")
@@ -142,8 +142,8 @@ func (s *Store) reminders(tx *gorm.DB, q statement, keys []reminderKey, args ...
 	return found, err
 }
 
-// remindNotices asks fn for the notices of the reminders that were applied.
-func (s *Store) remindNotices(tx *gorm.DB, refs []meeting.ReminderRef, outcomes []meeting.Outcome, fn func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Notice, error) {
+// remindNotices asks fn for the notices of the reminders that were applied, and adds those for chat channels.
+func (s *Store) remindNotices(tx *gorm.DB, refs []meeting.ReminderRef, outcomes []meeting.Outcome, at time.Time, fn func(*meeting.Meeting, meeting.ReminderRef) []meeting.Notice) ([]meeting.Notice, error) {
 	var ids []int64
 	for i, r := range refs {
 		if outcomes[i] == meeting.Applied {
@@ -161,10 +161,23 @@ func (s *Store) remindNotices(tx *gorm.DB, refs []meeting.ReminderRef, outcomes 
 	for _, m := range meetings {
 		byID[m.ID] = m
 	}
+	var rooms []int64
+	for _, m := range meetings {
+		rooms = append(rooms, m.RoomIDs...)
+	}
+	channels, err := s.outbox.Channels(tx, rooms)
+	if err != nil {
+		return nil, err
+	}
 	var notices []meeting.Notice
 	for i, r := range refs {
-		if m := byID[r.ID]; m != nil && outcomes[i] == meeting.Applied {
-			notices = append(notices, fn(m, r)...)
+		m := byID[r.ID]
+		if m == nil || outcomes[i] != meeting.Applied {
+			continue
+		}
+		notices = append(notices, fn(m, r)...)
+		if due, ok := m.Reminder(r.Before, r.Offset); ok {
+			notices = append(notices, m.RemindChannels(due, channels, at)...)
 		}
 	}
 	return notices, nil

@@ -49,6 +49,7 @@ type fullRoom struct {
 	Row       roomRow
 	Zone      string
 	Closures  int64
+	Posted    bool
 	Approvers []approverPart
 	OfSite    *accessJSON // access
 }
@@ -65,13 +66,20 @@ type approverPart struct {
 	Level  int   `json:"level"`
 }
 
-var fullRoomColumns = write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
+var fullRoomColumns, bookedRoomColumns = roomColumns("false"),
+	roomColumns("EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.room_id = rooms.id) OR EXISTS (SELECT 1 FROM chat_targets AS c WHERE c.site_id = rooms.site_id)")
+
+// roomColumns are what [roomReader] reads. posted says whether there is a chat channel, which only bookings ask.
+func roomColumns(posted string) statement {
+	return write(`rooms.id, rooms.site_id, rooms.name, rooms.floor, rooms.capacity, rooms.timezone, rooms.active,
 	rooms.approval_required, rooms.approval_timeout_seconds, rooms.approval_on_timeout, rooms.approval_escalate_after_seconds,
 	rooms.version, rooms.created_at, rooms.updated_at, COALESCE(NULLIF(rooms.timezone, ''), sites.timezone, '') AS zone, rooms.closures,
+	` + posted + ` AS posted,
 	rooms.features, rooms.policy, rooms.check_in, rooms.address, rooms.facility_email, rooms.photo, rooms.access, sites.access AS site_access,
 	(SELECT {array}({object}('user', a.user_id, 'level', a.level) ORDER BY a.level, a.position) FROM room_approvers AS a WHERE a.room_id = rooms.id) AS approvers`)
+}
 
-// roomReader reads rows of fullRoomColumns. Every booking and every search reads rooms, and gorm
+// roomReader reads rows of roomColumns. Every booking and every search reads rooms, and gorm
 // takes several times as long for so many columns.
 type roomReader struct {
 	features  decoded[[]string]
@@ -87,7 +95,7 @@ func (d *roomReader) read(rows *sql.Rows) (*meeting.Room, error) {
 	var features, policy, checkIn, access, ofSite, approvers sql.RawBytes
 	err := rows.Scan(&r.ID, &r.SiteID, &r.Name, &r.Floor, &r.Capacity, &r.Timezone, &r.Active,
 		&r.ApprovalRequired, &r.ApprovalTimeoutSeconds, &r.ApprovalOnTimeout, &r.ApprovalEscalateAfterSeconds,
-		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures,
+		&r.Version, &r.CreatedAt, &r.UpdatedAt, &z.Zone, &z.Closures, &z.Posted,
 		&features, &policy, &checkIn, &r.Address, &r.Facility, &r.Photo, &access, &ofSite, &approvers)
 	if err != nil {
 		return nil, err
@@ -214,6 +222,7 @@ func (z *fullRoom) room() *meeting.Room {
 		CheckIn:  r.CheckIn.checkIn(),
 		Inherits: r.CheckIn.Inherits,
 		Closures: z.Closures,
+		Posted:   z.Posted,
 		Version:  r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 	room.OwnAccess = r.Access.access()
@@ -306,7 +315,7 @@ func noted(row *roomRow, r *meeting.Room) []any {
 
 // Rooms leaves their Zone empty where neither room nor site names one.
 func (s *Store) Rooms(ctx context.Context, ids []int64) ([]*meeting.Room, error) {
-	found, err := s.readRooms(s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
+	found, err := s.readRoomsWith(bookedRoomColumns, s.db.WithContext(ctx), func(q *gorm.DB) *gorm.DB { return q.Where("rooms.id IN ?", ids) })
 	if err != nil {
 		return nil, fmt.Errorf("rooms: %w", err)
 	}
@@ -418,6 +427,9 @@ func (s *Store) DeleteRoom(ctx context.Context, id int64, at time.Time, fn func(
 			return err
 		}
 		if err := tx.Delete(&roomPhotoRow{RoomID: id}).Error; err != nil {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM chat_targets WHERE room_id = ?", id).Error; err != nil {
 			return err
 		}
 		if err := saveAddress(tx, row.Address, mailAddressRow{}); err != nil {
@@ -562,7 +574,11 @@ func (s *Store) roomTable(db *gorm.DB) *gorm.DB {
 
 // readRooms reads the rooms that match where, with their zones and approvers.
 func (s *Store) readRooms(db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
-	rows, err := where(s.roomTable(db).Select(fullRoomColumns[s.dialect])).Rows()
+	return s.readRoomsWith(fullRoomColumns, db, where)
+}
+
+func (s *Store) readRoomsWith(columns statement, db *gorm.DB, where func(*gorm.DB) *gorm.DB) ([]*meeting.Room, error) {
+	rows, err := where(s.roomTable(db).Select(columns[s.dialect])).Rows()
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (s *Store) saveParts(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	if err != nil {
 		return nil, nil, err
 	}
-	some, err := s.createAll(tx, c.Target(), c.Create)
+	some, err := s.createAll(tx, c.Target(), c.Create, c.Undoable)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,13 +201,18 @@ func (s *Store) updateAll(tx *gorm.DB, c *meeting.SeriesChange) ([]meeting.Notic
 	if _, err := s.exec(tx, leavePlaces, s.ids(ids...)); err != nil {
 		return nil, nil, err
 	}
+	if c.Undoes == nil { // what an undo takes back was not posted
+		if err := s.post(tx, cs, nil, c.Undoable); err != nil {
+			return nil, nil, err
+		}
+	}
 	notices, err := s.save(tx, cs...)
 	return notices, before, err
 }
 
 // createAll writes new meetings of a series with a few statements, however many they are, and
 // returns their notices.
-func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Meeting) ([]meeting.Notice, error) {
+func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Meeting, u *meeting.Undoable) ([]meeting.Notice, error) {
 	if len(ms) == 0 {
 		return nil, nil
 	}
@@ -225,9 +230,16 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	if err := tx.CreateInBatches(rows, 100).Error; err != nil {
 		return nil, err
 	}
-	var history []historyRow
+	cs := make([]change, len(ms))
 	for i, m := range ms {
 		m.ID = rows[i].ID
+		cs[i].m = m
+	}
+	if err := s.post(tx, cs, series, u); err != nil {
+		return nil, err
+	}
+	var history []historyRow
+	for _, m := range ms {
 		entries, err := historyRows(tx.Statement.Context, m.ID, m.TakeHistory())
 		if err != nil {
 			return nil, err
@@ -236,10 +248,6 @@ func (s *Store) createAll(tx *gorm.DB, series *meeting.Series, ms []*meeting.Mee
 	}
 	if err := s.insertParts(tx, ms, history); err != nil {
 		return nil, err
-	}
-	cs := make([]change, len(ms))
-	for i, m := range ms {
-		cs[i].m = m
 	}
 	if err := s.allowed(tx, cs); err != nil { // they count each other, because all are stored
 		return nil, err

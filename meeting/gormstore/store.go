@@ -46,6 +46,8 @@ type Outbox interface {
 	// Revive lets notices wait again that were superseded or withdrawn since an instant, if they are
 	// about these meetings or of these threads. It returns them with ID, channel and due time.
 	Revive(tx *gorm.DB, about []meeting.ID, threads []string, since time.Time) ([]meeting.Notice, error)
+	// Channels returns the chat channels that are about some rooms.
+	Channels(tx *gorm.DB, roomIDs []int64) ([]meeting.ChatChannel, error)
 }
 
 // Trail records changes of rooms, sites and blackouts in the transaction of the change. before and

@@ -85,6 +85,8 @@ func (outbox) Revive(*gorm.DB, []meeting.ID, []string, time.Time) ([]meeting.Not
 	return nil, nil
 }
 
+func (outbox) Channels(*gorm.DB, []int64) ([]meeting.ChatChannel, error) { return nil, nil }
+
 // fixture is a store with an admin, a manager, two members and two rooms.
 type fixture struct {
 	testing.TB

@@ -42,7 +42,11 @@ func (s *Store) UpdateMeeting(ctx context.Context, id meeting.ID, fn func(*meeti
 			if err := fn(m); err != nil {
 				return err
 			}
-			if notices, err = s.save(tx, change{before: before, m: m}); err != nil {
+			c := change{before: before, m: m}
+			if err := s.post(tx, []change{c}, nil, m.Undoable); err != nil {
+				return fmt.Errorf("update meeting %d: %w", id, err)
+			}
+			if notices, err = s.save(tx, c); err != nil {
 				return fmt.Errorf("update meeting %d: %w", id, err)
 			}
 			return s.keepChange(tx, before, m, notices)
@@ -74,6 +78,9 @@ func (s *Store) UpdateMeetings(ctx context.Context, ids []meeting.ID, fn func(*m
 			if changed {
 				cs = append(cs, change{before: before, m: m})
 			}
+		}
+		if err := s.post(tx, cs, nil, nil); err != nil {
+			return err
 		}
 		notices, err = s.save(tx, cs...)
 		return err

@@ -88,6 +88,7 @@ func (nobody) Retract(*gorm.DB, []int64, []meeting.ID) ([]string, error)    { re
 func (nobody) Revive(*gorm.DB, []meeting.ID, []string, time.Time) ([]meeting.Notice, error) {
 	return nil, nil
 }
+func (nobody) Channels(*gorm.DB, []int64) ([]meeting.ChatChannel, error) { return nil, nil }
 func (nobody) OfMeeting(_ context.Context, id meeting.ID, _ meeting.Page) ([]httpapi.MeetingNotification, string, error) {
 	text := func(n, user int64) httpapi.MeetingNotification {
 		number := fmt.Sprintf("+4930%d", n)

@@ -29,8 +29,8 @@ type FaultReportFields struct {
 	Faults []meeting.Fault // found while decoding
 }
 
-// ReportFault records that something in a room is broken, and mails it to the facility contact of the
-// room or of its site, if there is one.
+// ReportFault records that something in a room is broken, mails it to the facility contact of the
+// room or of its site, if there is one, and posts it in their chat channels.
 func (s *Service) ReportFault(ctx context.Context, by meeting.Actor, f FaultReportFields) (*meeting.FaultReport, error) {
 	var found fault.List
 	room, err := s.store.Rooms(ctx, []int64{f.RoomID})
@@ -59,12 +59,16 @@ func (s *Service) ReportFault(ctx context.Context, by meeting.Actor, f FaultRepo
 	if err != nil {
 		return nil, err
 	}
-	var notices []meeting.Notice
+	channels, err := s.store.ChatChannels(ctx, []int64{r.RoomID})
+	if err != nil {
+		return nil, err
+	}
+	facts := meeting.Facts{By: by.Name, Rooms: []string{r.Room}, Reason: string(r.Category), Comment: r.Text, Timezone: zone}
+	notices := meeting.PostFault(room[0], channels, facts, at)
 	if to != "" {
-		notices = []meeting.Notice{{
-			Kind: meeting.NoticeFaultReport, Channel: meeting.Email, To: meeting.Person{Email: to}, Due: at,
-			Facts: meeting.Facts{By: by.Name, Rooms: []string{r.Room}, Reason: string(r.Category), Comment: r.Text, Timezone: zone},
-		}}
+		notices = append(notices, meeting.Notice{
+			Kind: meeting.NoticeFaultReport, Channel: meeting.Email, To: meeting.Person{Email: to}, Due: at, Facts: facts,
+		})
 	}
 	err = s.store.CreateFaultReport(ctx, r, notices, func(open int64) error {
 		if open >= maxOpenFaults {

@@ -62,6 +62,7 @@ type Store interface {
 	// CreateFaultReport calls the function with the number of open reports of the room, and sets the IDs of
 	// the report and of the notices. An error of the function prevents the creation.
 	CreateFaultReport(ctx context.Context, r *meeting.FaultReport, notices []meeting.Notice, fn func(open int64) error) error
+	ChatChannels(ctx context.Context, roomIDs []int64) ([]meeting.ChatChannel, error) // that are about some rooms
 	FaultReport(ctx context.Context, id int64) (*meeting.FaultReport, error)
 	ListFaultReports(ctx context.Context, q meeting.FaultReportQuery, p meeting.Page) (rs []*meeting.FaultReport, next string, err error) // latest first
 	// UpdateFaultReport calls the function with the locked report, and with its room as it is then.

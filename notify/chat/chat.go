@@ -16,15 +16,50 @@ import (
 	"punctual/notify/render"
 )
 
-// Target is the incoming webhook of a user.
+// Target is the incoming webhook of a user, a room or a site.
 type Target struct {
-	ID      int64
-	UserID  int64
-	Service string // ID of a [Service]
-	URL     string // secret: whoever knows it can post
-	Secret  string // of a service that is Signed; "": none
-	Email   string // of the user; read only
-	Locale  string // of the user; read only
+	ID int64
+	Owner
+	Service string        // ID of a [Service]
+	URL     string        // secret: whoever knows it can post
+	Secret  string        // of a service that is Signed; "": none
+	Kinds   []notify.Kind // that are posted, of a room or a site
+	Locale  string        // of the posts; of a user, read only
+	Name    string        // of the owner; read only
+	Email   string        // of the user; read only
+}
+
+// Owner is whose a target is. Exactly one field is set.
+type Owner struct{ UserID, RoomID, SiteID int64 }
+
+// String returns the name of a room or a site in addresses, see [notify.ChannelAddress].
+func (o Owner) String() string {
+	if o.RoomID != 0 {
+		return "room-" + strconv.FormatInt(o.RoomID, 10)
+	}
+	return "site-" + strconv.FormatInt(o.SiteID, 10)
+}
+
+// OwnerOf returns the room or the site whose channel has an address.
+func OwnerOf(address string) (o Owner, ok bool) {
+	of, id, _ := strings.Cut(strings.TrimPrefix(address, notify.ChannelAddress("")), "-")
+	n, err := strconv.ParseInt(id, 10, 64)
+	switch of {
+	case "room":
+		o.RoomID = n
+	case "site":
+		o.SiteID = n
+	}
+	return o, err == nil && o != Owner{}
+}
+
+// Channel is the target of a room or a site, by which it is decided what is posted there.
+type Channel struct {
+	Owner
+	Name   string  // of the owner
+	About  []int64 // rooms, of those in question
+	Kinds  []notify.Kind
+	Locale string
 }
 
 // A Poster posts to public addresses. [webhook.Sender] implements it.
@@ -37,10 +72,13 @@ type Poster interface {
 type Targets interface {
 	// Target returns a target, or [notify.ErrNotFound].
 	Target(ctx context.Context, id int64) (Target, error)
+	// Of returns the target of an owner, or [notify.ErrNotFound].
+	Of(ctx context.Context, o Owner) (Target, error)
 }
 
 // Sender implements [notify.Sender] for chat messages.
 type Sender struct {
+	lines   lines
 	targets Targets
 	poster  Poster
 	render  *render.Renderer
@@ -54,13 +92,15 @@ func NewSender(t Targets, p Poster, r *render.Renderer) *Sender {
 
 // Send implements [notify.Sender].
 func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
-	id, err := strconv.ParseInt(strings.TrimPrefix(n.To.Address, "chat-"), 10, 64)
-	if err != nil {
-		return notify.Permanent(fmt.Errorf("%q is not the address of a chat", n.To.Address))
+	wait, end := s.lines.enter(n.To.Address, time.Now())
+	if wait > 0 {
+		return notify.Later(wait, errors.New("other messages to this chat come first"))
 	}
-	t, err := s.targets.Target(ctx, id)
+	rest := time.Duration(0)
+	defer func() { end(rest) }() // also if it panics
+	t, err := s.target(ctx, n)
 	if errors.Is(err, notify.ErrNotFound) || err == nil && t.UserID != n.To.UserID {
-		return notify.Off("not sent: the recipient disconnected their chat")
+		return notify.Off("not sent: the chat was disconnected")
 	}
 	if err != nil {
 		return err
@@ -70,67 +110,85 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 	if err != nil {
 		return notify.Permanent(err)
 	}
-	return s.post(ctx, t, m)
+	rest, err = s.post(ctx, t, m)
+	if rest > 0 {
+		return notify.Later(rest, err)
+	}
+	return err
+}
+
+// target returns the target with the address of n.
+func (s *Sender) target(ctx context.Context, n notify.Notification) (Target, error) {
+	if n.Posted() {
+		if o, ok := OwnerOf(n.To.Address); ok {
+			return s.targets.Of(ctx, o)
+		}
+	} else if id, err := strconv.ParseInt(strings.TrimPrefix(n.To.Address, "chat-"), 10, 64); err == nil {
+		return s.targets.Target(ctx, id)
+	}
+	return Target{}, notify.Permanent(fmt.Errorf("%q is not the address of a chat", n.To.Address))
 }
 
 // Test sends a test message, and returns why it was not accepted.
 func (s *Sender) Test(ctx context.Context, t Target) error {
 	m, err := s.render.ChatTest(t.Locale)
+	if t.UserID == 0 {
+		m, err = s.render.ChannelTest(t.Locale, t.Name)
+	}
 	if err != nil {
 		return err
 	}
-	return s.post(ctx, t, m)
+	_, err = s.post(ctx, t, m)
+	return err
 }
 
 // busyFor is how long to wait after a service refused a message because there were too many. The services
 // count by the minute.
 const busyFor = time.Minute
 
-func (s *Sender) post(ctx context.Context, t Target, m render.Chat) error {
+// post returns how long the service wants no more messages, with an error.
+func (s *Sender) post(ctx context.Context, t Target, m render.Chat) (rest time.Duration, err error) {
 	p := presetOf(t.Service)
 	if p == nil {
-		return notify.Permanent(fmt.Errorf("unknown chat service %q", t.Service))
+		return 0, notify.Permanent(fmt.Errorf("unknown chat service %q", t.Service))
 	}
 	target, body, err := p.request(t.URL, t.Secret, m, s.now())
 	if err != nil {
-		return notify.Permanent(err)
+		return 0, notify.Permanent(err)
 	}
 	answer, err := s.poster.Forward(ctx, target, body)
 	switch {
 	case errors.Is(err, webhook.ErrRefused):
-		return notify.Permanent(err)
+		return 0, notify.Permanent(err)
 	case err != nil: // the host of one person says nothing about those of others
-		return err
+		return 0, err
 	}
 	return p.verdict(answer)
 }
 
-// verdict classifies a response.
-func (p *preset) verdict(a webhook.Answer) error {
+// verdict classifies a response, see [Sender.post].
+func (p *preset) verdict(a webhook.Answer) (rest time.Duration, verdict error) {
 	err := fmt.Errorf("%s returned %s", p.Name, a)
 	gone := slices.ContainsFunc(p.Gone, func(s string) bool { return strings.Contains(a.Text, s) })
 	switch {
 	case a.Status == 429:
-		return notify.After(max(a.RetryAfter, busyFor), err)
+		return max(a.RetryAfter, busyFor), err
 	case a.Status >= 500, a.Status == 408, a.Status == 425:
-		if a.RetryAfter > 0 {
-			return notify.After(a.RetryAfter, err)
-		}
-		return err
+		return a.RetryAfter, err
 	case a.Status/100 != 2 || gone:
-		return notify.Permanent(err)
+		return 0, notify.Permanent(err)
 	case p.Code == "":
-		return nil
+		return 0, nil
 	}
 	var fields map[string]any
 	if json.Unmarshal([]byte(a.Text), &fields) != nil {
-		return err
+		return 0, err
 	}
 	switch code := fmt.Sprint(fields[p.Code]); {
 	case code == "0":
-		return nil
+		return 0, nil
 	case slices.Contains(p.Busy, code):
-		return notify.After(busyFor, err)
+		return busyFor, err
 	}
-	return notify.Permanent(err)
+	return 0, notify.Permanent(err)
 }

@@ -23,10 +23,14 @@ type service struct {
 	refused error
 	url     string
 	body    []byte
+	during  func() // called while it is posted to
 }
 
 func (s *service) Forward(_ context.Context, url string, body []byte) (webhook.Answer, error) {
 	s.url, s.body = url, body
+	if s.during != nil {
+		s.during()
+	}
 	return s.answer, s.err
 }
 
@@ -42,16 +46,54 @@ func (s *store) Target(_ context.Context, id int64) (Target, error) {
 	return s.target, nil
 }
 
-func (s *store) OfUser(_ context.Context, userID int64) (Target, error) {
-	if s.target.UserID != userID {
-		return Target{}, notify.ErrNotFound
+func (s *store) Of(_ context.Context, o Owner) (Target, error) {
+	if s.target.Owner != o {
+		return Target{}, ErrNone
 	}
 	return s.target, nil
 }
 
 func (s *store) Save(_ context.Context, t Target) error { s.target = t; return nil }
 
-func (s *store) Delete(context.Context, int64) error { s.target = Target{}; return nil }
+func (s *store) Delete(context.Context, Owner) error { s.target = Target{}; return nil }
+
+// One message at a time is under way to a chat, and none while its service wants none. Others do not wait for it.
+func TestSend_oneAtATime(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s := &service{answer: webhook.Answer{Status: 429, RetryAfter: time.Hour}, during: func() { close(entered); <-leave }}
+	targets := &store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x"}}
+	sender := NewSender(targets, s, renderer(t))
+	first := make(chan error)
+	go func() { first <- sender.Send(t.Context(), request(3)) }()
+	<-entered
+	if err := sender.Send(t.Context(), request(3)); err == nil || !strings.Contains(err.Error(), "come first") {
+		t.Errorf("a second message: %v", err)
+	}
+	if err := sender.Send(t.Context(), request(4)); !notify.IsOff(err) {
+		t.Errorf("to another chat: %v", err)
+	}
+	close(leave)
+	if err := <-first; err == nil || !strings.Contains(err.Error(), "429") {
+		t.Errorf("the first message: %v", err)
+	}
+	s.during = func() { t.Error("posted although the service wants no messages") }
+	if err := sender.Send(t.Context(), request(3)); err == nil || !strings.Contains(err.Error(), "come first") {
+		t.Errorf("while it rests: %v", err)
+	}
+}
+
+// A post goes to the channel of the room that it names, whatever ID the target has.
+func TestSend_channel(t *testing.T) {
+	s := &service{answer: webhook.Answer{Status: 200, Text: "ok"}}
+	sender := NewSender(&store{Target{ID: 3, Owner: Owner{RoomID: 5}, Service: "slack", URL: "https://hooks.slack.com/services/x"}}, s, renderer(t))
+	n := request(0)
+	for address, want := range map[string]bool{"chat-room-5": true, "chat-room-3": false, "chat-site-5": false, "chat-3": false} {
+		n.To = notify.Recipient{Name: "Turing", Address: address}
+		if err := sender.Send(t.Context(), n); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
 
 const decision = "https://rooms.example.org/decide?token=abc"
 
@@ -116,7 +158,7 @@ func TestMessages(t *testing.T) {
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			s := &service{answer: webhook.Answer{Status: 200, Text: c.ok}}
-			sender := NewSender(&store{Target{ID: 3, UserID: 7, Service: c.service, URL: c.url, Email: "bob@example.org"}}, s, renderer(t))
+			sender := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: c.service, URL: c.url, Email: "bob@example.org"}}, s, renderer(t))
 			if err := sender.Send(t.Context(), request(3)); err != nil {
 				t.Fatal(err)
 			}
@@ -185,14 +227,14 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"slack", webhook.Answer{Status: 200, Text: "ok"}, nil, "ok"},
 		{"slack", webhook.Answer{Status: 404, Text: "no_service"}, nil, "permanent"},
-		{"slack", webhook.Answer{Status: 429, RetryAfter: time.Second}, nil, "temporary"},
+		{"slack", webhook.Answer{Status: 429, RetryAfter: time.Second}, nil, "later"},
 		{"slack", webhook.Answer{Status: 503}, nil, "temporary"},
 		{"slack", webhook.Answer{Status: 302}, nil, "permanent"},
 		{"slack", webhook.Answer{}, errors.New("no answer in time"), "temporary"},
 		{"slack", webhook.Answer{}, fmt.Errorf("127.0.0.1 %w", webhook.ErrRefused), "permanent"},
 		{"teams", webhook.Answer{Status: 202}, nil, "ok"},
 		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":93000,"errmsg":"invalid webhook url"}`}, nil, "permanent"},
-		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":45009}`}, nil, "temporary"},
+		{"wecom", webhook.Answer{Status: 200, Text: `{"errcode":45009}`}, nil, "later"},
 		{"wecom", webhook.Answer{Status: 200, Text: `<html>`}, nil, "temporary"},
 		{"dingtalk", webhook.Answer{Status: 200, Text: `{"errcode":310000,"errmsg":"sign not match"}`}, nil, "permanent"},
 		{"feishu", webhook.Answer{Status: 200, Text: `{"code":0}`}, nil, "ok"},
@@ -200,13 +242,15 @@ func TestVerdicts(t *testing.T) {
 		{"unknown", webhook.Answer{Status: 200}, nil, "permanent"},
 	} {
 		s := &service{answer: c.answer, err: c.err}
-		err := NewSender(&store{Target{ID: 3, UserID: 7, Service: c.service, URL: "https://x.example/secret"}}, s, renderer(t)).Send(t.Context(), request(3))
+		err := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 7}, Service: c.service, URL: "https://x.example/secret"}}, s, renderer(t)).Send(t.Context(), request(3))
 		got := "temporary"
 		switch {
 		case err == nil:
 			got = "ok"
 		case notify.IsPermanent(err):
 			got = "permanent"
+		case notify.IsLater(err):
+			got = "later"
 		case notify.IsUnavailable(err):
 			got = "unavailable"
 		}
@@ -214,7 +258,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s, %v, %v: %s (%v), want %s", c.service, c.answer, c.err, got, err, c.want)
 		}
 	}
-	gone := NewSender(&store{Target{ID: 3, UserID: 8}}, &service{}, renderer(t))
+	gone := NewSender(&store{Target{ID: 3, Owner: Owner{UserID: 8}}}, &service{}, renderer(t))
 	for _, id := range []int64{3, 4} {
 		if err := gone.Send(t.Context(), request(id)); err == nil || !strings.Contains(err.Error(), "disconnected") {
 			t.Errorf("target %d: %v", id, err)
@@ -227,9 +271,9 @@ func TestConnect(t *testing.T) {
 	sender := NewSender(st, s, renderer(t))
 	c := NewConnections(st, s, func() *Sender { return sender })
 	for at, target := range map[string]Target{
-		"service": {Service: "icq", URL: "https://hooks.slack.com/services/x"},
-		"url":     {Service: "slack", URL: "https://evil.example/services/x"},
-		"secret":  {Service: "slack", URL: "https://hooks.slack.com/services/x", Secret: "x"},
+		"service": {Owner: Owner{UserID: 7}, Service: "icq", URL: "https://hooks.slack.com/services/x"},
+		"url":     {Owner: Owner{UserID: 7}, Service: "slack", URL: "https://evil.example/services/x"},
+		"secret":  {Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x", Secret: "x"},
 	} {
 		err := c.Connect(t.Context(), target)
 		if e, ok := errors.AsType[*fault.InvalidError](err); !ok || len(e.Faults) != 1 || e.Faults[0].Location != at {
@@ -237,22 +281,51 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	for _, u := range []string{"", "http://hooks.slack.com/services/x", "https://hooks.slack.com/api/x", "https://hooks.slack.com.evil.example/services/x", "https://evil.example/?.logic.azure.com"} {
-		if c.Connect(t.Context(), Target{Service: "slack", URL: u}) == nil || c.Connect(t.Context(), Target{Service: "teams", URL: u}) == nil {
+		if c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "slack", URL: u}) == nil || c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "teams", URL: u}) == nil {
 			t.Errorf("%q was accepted", u)
 		}
 	}
 	s.refused = webhook.ErrRefused
-	if err := c.Connect(t.Context(), Target{Service: "generic", URL: "https://127.0.0.1/"}); err == nil {
+	if err := c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "generic", URL: "https://127.0.0.1/"}); err == nil {
 		t.Error("a private address was accepted")
 	}
 	s.refused = nil
-	if err := c.Connect(t.Context(), Target{UserID: 7, Service: "slack", URL: "https://hooks.slack.com/services/x"}); err != nil {
+	if err := c.Connect(t.Context(), Target{Owner: Owner{UserID: 7}, Service: "slack", URL: "https://hooks.slack.com/services/x"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Test(t.Context(), 7); err != nil || !strings.Contains(string(s.body), "Test message from Punctual") {
+	if err := c.Test(t.Context(), Owner{UserID: 7}); err != nil || !strings.Contains(string(s.body), "Test message from Punctual") {
 		t.Errorf("%v, %s", err, s.body)
 	}
-	if err := c.Test(t.Context(), 8); !errors.Is(err, notify.ErrNotFound) {
+	room := Target{ID: 4, Owner: Owner{RoomID: 5}, Service: "slack", URL: "https://hooks.slack.com/services/y", Locale: "en"}
+	st.target = room
+	if err := c.Connect(t.Context(), Target{Owner: room.Owner, Service: "slack", Locale: "de"}); err != nil || st.target.URL != "" || st.target.Locale != "de" {
+		t.Errorf("without an address: %v, %+v", err, st.target)
+	}
+	for _, target := range []Target{{Owner: room.Owner, Service: "generic", Locale: "de"}, {Owner: room.Owner, Service: "slack", Locale: "?"}} {
+		if err := c.Connect(t.Context(), target); err == nil {
+			t.Errorf("%+v was accepted", target)
+		}
+	}
+	if err := c.Test(t.Context(), Owner{UserID: 8}); !errors.Is(err, notify.ErrNotFound) {
 		t.Errorf("without a chat: %v", err)
+	}
+}
+
+// A request in the channel of a room has no links that decide, and addresses nobody.
+func TestChannelMessages(t *testing.T) {
+	s := &service{answer: webhook.Answer{Status: 200}}
+	sender := NewSender(&store{Target{ID: 3, Owner: Owner{RoomID: 5}, Service: "generic", URL: "https://chat.example.org/hook", Locale: "en"}}, s, renderer(t))
+	n := request(3)
+	n.To, n.Facts.Title = notify.Recipient{Address: "chat-room-5"}, ""
+	if err := sender.Send(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	var body any
+	if err := json.Unmarshal(s.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	text, links := texts(body, "")
+	if len(links) != 1 || links[0] != "https://rooms.example.org/meetings/5" || !strings.Contains(text, "Approval needed: Meeting") || strings.Contains(text, "Please") {
+		t.Errorf("%q with %q", text, links)
 	}
 }

@@ -36,7 +36,7 @@ func (l *Ledger) applyQuota(tx *gorm.DB, ns []*notify.Notification, now time.Tim
 	var outside []*notify.Notification
 	var organizers []string
 	for _, n := range ns {
-		if n.To.UserID == 0 && n.Organizer() != "" && state(n) == string(notify.Pending) && l.quota(n.Channel) > 0 {
+		if n.To.UserID == 0 && !n.Posted() && n.Organizer() != "" && state(n) == string(notify.Pending) && l.quota(n.Channel) > 0 {
 			outside = append(outside, n)
 			organizers = append(organizers, n.Organizer())
 		}

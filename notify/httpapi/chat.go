@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,8 +13,8 @@ import (
 	"punctual/notify/chat"
 )
 
-// RegisterChat adds the operations by which users connect their chat. take limits test messages of a user: it
-// returns an error if there were too many.
+// RegisterChat adds the operations by which users connect their chat, and admins the channels of rooms and sites. take
+// limits test messages of a user: it returns an error if there were too many.
 func RegisterChat(api huma.API, svc *chat.Connections, take func(ctx context.Context, userID int64) error) {
 	h := &chats{svc, take}
 	op := func(id, method, path, summary string, errors ...int) huma.Operation {
@@ -30,6 +31,30 @@ func RegisterChat(api huma.API, svc *chat.Connections, take func(ctx context.Con
 	remove.DefaultStatus = http.StatusNoContent
 	huma.Register(api, remove, h.disconnect)
 	huma.Register(api, op("test-chat", http.MethodPost, "/test", "Send a test message to my chat", http.StatusNotFound, http.StatusTooManyRequests), h.test)
+	registerChannels(api, h, "room", "Rooms", func(id int64) chat.Owner { return chat.Owner{RoomID: id} })
+	registerChannels(api, h, "site", "Sites", func(id int64) chat.Owner { return chat.Owner{SiteID: id} })
+}
+
+// registerChannels adds the operations on the channels of rooms or sites.
+func registerChannels(api huma.API, h *chats, of, tag string, owner func(id int64) chat.Owner) {
+	op := func(verb, method, path, summary string, errors ...int) huma.Operation {
+		return huma.Operation{
+			OperationID: verb + "-" + of + "-chat", Method: method, Path: "/" + of + "s/{id}/chat" + path, Summary: summary + " of a " + of, Tags: []string{tag},
+			Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound),
+		}
+	}
+	c := &channels{h, owner}
+	huma.Register(api, op("get", http.MethodGet, "", "Get the chat channel"), c.get)
+	connect := op("connect", http.MethodPut, "", "Connect the chat channel", http.StatusUnprocessableEntity)
+	connect.Description = "Replaces the channel that was connected before. Posts show what everyone may see: private meetings appear without title and organizer."
+	if of == "site" {
+		connect.Description += " A room with a channel of its own posts there, and not in that of the site, the kinds that its channel has."
+	}
+	huma.Register(api, connect, c.connect)
+	remove := op("disconnect", http.MethodDelete, "", "Disconnect the chat channel")
+	remove.DefaultStatus = http.StatusNoContent
+	huma.Register(api, remove, c.disconnect)
+	huma.Register(api, op("test", http.MethodPost, "/test", "Send a test message to the chat channel", http.StatusTooManyRequests), c.test)
 }
 
 type chats struct {
@@ -44,32 +69,41 @@ type ChatService struct {
 	Signed bool   `json:"signed" doc:"Whether its webhooks may have a secret"`
 }
 
-type chatBody struct {
+// ChatBody is the chat of a user, a room or a site.
+type ChatBody struct {
 	Enabled  bool          `json:"enabled" doc:"Whether this installation sends chat messages"`
 	Service  *string       `json:"service" doc:"Service that is connected; null if none is"`
 	Host     *string       `json:"host" doc:"Host of the webhook. The rest of its address is never returned" example:"hooks.slack.com"`
 	Services []ChatService `json:"services" nullable:"false" doc:"Services that can be connected"`
 }
 
-type chatOutput struct{ Body chatBody }
+type chatOutput struct{ Body ChatBody }
+
+func mine(ctx context.Context) chat.Owner { return chat.Owner{UserID: caller(ctx)} }
 
 func (h *chats) get(ctx context.Context, _ *struct{}) (*chatOutput, error) {
-	out := &chatOutput{chatBody{Enabled: h.svc.Enabled()}}
+	body, _, err := h.body(ctx, mine(ctx))
+	return &chatOutput{body}, err
+}
+
+// body also returns the target, without an ID if there is none.
+func (h *chats) body(ctx context.Context, of chat.Owner) (b ChatBody, t chat.Target, err error) {
+	b.Enabled = h.svc.Enabled()
 	for _, s := range chat.Services() {
-		out.Body.Services = append(out.Body.Services, ChatService(s))
+		b.Services = append(b.Services, ChatService(s))
 	}
-	t, err := h.svc.OfUser(ctx, caller(ctx))
-	if errors.Is(err, notify.ErrNotFound) {
-		return out, nil
+	t, err = h.svc.Of(ctx, of)
+	if errors.Is(err, chat.ErrNone) {
+		return b, chat.Target{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return b, t, err
 	}
-	out.Body.Service = &t.Service
+	b.Service = &t.Service
 	if u, err := url.Parse(t.URL); err == nil {
-		out.Body.Host = &u.Host
+		b.Host = &u.Host
 	}
-	return out, nil
+	return b, t, nil
 }
 
 type connectChatInput struct {
@@ -81,7 +115,7 @@ type connectChatInput struct {
 }
 
 func (h *chats) connect(ctx context.Context, in *connectChatInput) (*chatOutput, error) {
-	err := h.svc.Connect(ctx, chat.Target{UserID: caller(ctx), Service: in.Body.Service, URL: in.Body.URL, Secret: in.Body.Secret})
+	err := h.svc.Connect(ctx, chat.Target{Owner: mine(ctx), Service: in.Body.Service, URL: in.Body.URL, Secret: in.Body.Secret})
 	if err != nil {
 		return nil, inBody(err)
 	}
@@ -89,7 +123,7 @@ func (h *chats) connect(ctx context.Context, in *connectChatInput) (*chatOutput,
 }
 
 func (h *chats) disconnect(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	return nil, h.svc.Disconnect(ctx, caller(ctx))
+	return nil, h.svc.Disconnect(ctx, mine(ctx))
 }
 
 type testChatOutput struct {
@@ -100,10 +134,14 @@ type testChatOutput struct {
 }
 
 func (h *chats) test(ctx context.Context, _ *struct{}) (*testChatOutput, error) {
+	return h.testOf(ctx, mine(ctx))
+}
+
+func (h *chats) testOf(ctx context.Context, of chat.Owner) (*testChatOutput, error) {
 	if err := h.take(ctx, caller(ctx)); err != nil {
 		return nil, err
 	}
-	err := h.svc.Test(ctx, caller(ctx))
+	err := h.svc.Test(ctx, of)
 	if errors.Is(err, notify.ErrNotFound) {
 		return nil, err
 	}
@@ -112,4 +150,65 @@ func (h *chats) test(ctx context.Context, _ *struct{}) (*testChatOutput, error) 
 		out.Body.Error = err.Error()
 	}
 	return out, nil
+}
+
+// channels are those of rooms or of sites.
+type channels struct {
+	*chats
+	owner func(id int64) chat.Owner
+}
+
+// ChannelOwner is the room or the site of a channel.
+type ChannelOwner struct {
+	ID int64 `path:"id" minimum:"1"`
+}
+
+// ChatChannel is the channel of a room or a site.
+type ChatChannel struct {
+	ChatBody
+	Kinds  []notify.Kind `json:"kinds" nullable:"false" enum:"invitation,change,cancellation,released,reminder,approval_request,fault_report" doc:"What is posted; of a channel that is not connected, the default"`
+	Locale string        `json:"locale" doc:"Language of the posts; empty if none is connected" example:"en"`
+}
+
+type channelOutput struct{ Body ChatChannel }
+
+func (c *channels) get(ctx context.Context, in *ChannelOwner) (*channelOutput, error) {
+	body, t, err := c.body(ctx, c.owner(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	if t.ID == 0 {
+		t.Kinds = notify.PostedByDefault()
+	}
+	return &channelOutput{ChatChannel{body, t.Kinds, t.Locale}}, nil
+}
+
+type connectChannelInput struct {
+	ChannelOwner
+	Body struct {
+		Service string        `json:"service" maxLength:"40" example:"slack" doc:"ID of a service"`
+		URL     string        `json:"url,omitempty" maxLength:"2000" doc:"Address of the incoming webhook. Default: it stays, with its secret, if the service does"`
+		Secret  string        `json:"secret,omitempty" maxLength:"200" doc:"Secret with which DingTalk or Feishu check messages"`
+		Kinds   []notify.Kind `json:"kinds,omitempty" minItems:"1" uniqueItems:"true" enum:"invitation,change,cancellation,released,reminder,approval_request,fault_report" doc:"What is posted: invitation stands for booked meetings. Default: invitation, change, cancellation and released"`
+		Locale  string        `json:"locale,omitempty" maxLength:"35" doc:"Language of the posts. Default: en" example:"de"`
+	}
+}
+
+func (c *channels) connect(ctx context.Context, in *connectChannelInput) (*channelOutput, error) {
+	t := chat.Target{Owner: c.owner(in.ID), Service: in.Body.Service, URL: in.Body.URL, Secret: in.Body.Secret, Kinds: in.Body.Kinds, Locale: cmp.Or(in.Body.Locale, "en")}
+	if len(t.Kinds) == 0 {
+		t.Kinds = notify.PostedByDefault()
+	}
+	if err := c.svc.Connect(ctx, t); err != nil {
+		return nil, inBody(err)
+	}
+	return c.get(ctx, &in.ChannelOwner)
+}
+
+func (c *channels) disconnect(ctx context.Context, in *ChannelOwner) (*struct{}, error) {
+	return nil, c.svc.Disconnect(ctx, c.owner(in.ID))
+}
+
+func (c *channels) test(ctx context.Context, in *ChannelOwner) (*testChatOutput, error) {
+	return c.testOf(ctx, c.owner(in.ID))
 }

@@ -17,21 +17,36 @@ type Chat struct {
 // ChatLink is a button of a chat message.
 type ChatLink struct{ Label, URL string }
 
-// Chat renders n as a chat message that is read at now. n.To.Address is the recipient's email address.
+// Chat renders n as a chat message that is read at now. n.To.Address is the recipient's email address. What is posted in
+// the channel of a room or a site addresses nobody, and links only to the meeting.
 func (r *Renderer) Chat(n notify.Notification, now time.Time) (Chat, error) {
+	if n.Posted() && n.Uninvited {
+		n.Kind, n.Facts.Was = notify.Invitation, nil
+	}
 	v, err := r.view(n, now)
 	if err != nil {
 		return Chat{}, err
+	}
+	if n.Posted() {
+		v.Self = true // "Booked", because nobody is invited
+		if v.Title == "" {
+			v.Title = v.locale.must("hidden-title", nil)
+		}
 	}
 	p, err := r.page(v)
 	if err != nil {
 		return Chat{}, err
 	}
-	r.addDecision(&p, v, n)
-	r.addCheckIn(&p, v, n)
-	r.addResponses(&p, v, n)
-	r.addAcceptance(&p, v, n)
-	c := Chat{Title: p.Subject, Lines: []string{p.Lead}}
+	c := Chat{Title: p.Subject}
+	if n.Posted() {
+		p.Rows = append(p.Rows, v.was()...)
+	} else {
+		r.addDecision(&p, v, n)
+		r.addCheckIn(&p, v, n)
+		r.addResponses(&p, v, n)
+		r.addAcceptance(&p, v, n)
+		c.Lines = []string{p.Lead}
+	}
 	for _, f := range p.Rows {
 		c.Lines = append(c.Lines, f.Label+": "+strings.Join(f.Lines, ", "))
 	}
@@ -53,4 +68,29 @@ func (r *Renderer) ChatTest(locale string) (Chat, error) {
 	}
 	lead, err := l.say("chat_test.lead", nil)
 	return Chat{Title: title, Lines: []string{lead}}, err
+}
+
+// ChannelTest renders a test message for the channel of a room or a site.
+func (r *Renderer) ChannelTest(locale, name string) (Chat, error) {
+	l := r.locales.of(locale)
+	title, err := l.say("chat_test.title", nil)
+	if err != nil {
+		return Chat{}, err
+	}
+	lead, err := l.say("channel_test.lead", line(name))
+	return Chat{Title: title, Lines: []string{lead}}, err
+}
+
+// was returns where the meeting was before a change.
+func (v *view) was() []field {
+	w := v.facts.Was
+	if w == nil {
+		return nil
+	}
+	in := v.start.Location()
+	lines := v.slotOf(w.Start.In(in), w.End.In(in))
+	if where := v.names(w.Rooms); where != "" {
+		lines = append(lines, where)
+	}
+	return []field{{v.locale.must("label-was", nil), lines}}
 }

@@ -24,7 +24,7 @@ func required() []string {
 		"greeting", "button", "footer", "sent-by", "label-when", "label-at-room", "label-where",
 		"label-organizer", "label-attendees", "label-description", "label-deadline", "label-reason", "label-comment",
 		"label-move", "label-dates", "dates-count", "dates-last", "rule", "meeting", "for-dates", "approve", "reject", "check-in", "label-check-in-by",
-		"accept", "maybe", "decline", "take-offer", "choose-password", "choose-mails", "agenda-pending", "agenda-more", "yes", "no",
+		"accept", "maybe", "decline", "take-offer", "choose-password", "choose-mails", "agenda-pending", "agenda-more", "hidden-title", "label-was", "yes", "no",
 	}
 	for _, v := range variants {
 		for _, part := range []string{"tag", "subject", "headline", "lead", "sms"} {

@@ -83,6 +83,7 @@ const de: typeof en = {
     service: 'Dienst',
     url: 'Webhook-Adresse',
     urlHint: 'Legen Sie im Dienst einen eingehenden Webhook an und fügen Sie seine Adresse hier ein.',
+    urlKept: 'Leer lassen, um die bisherige Adresse zu behalten.',
     secret: 'Geheimnis (optional)',
     connected: (service: string, host: string) => `${service} ist verbunden (${host}).`,
     connect: 'Verbinden',

@@ -80,6 +80,7 @@ export default {
     service: 'Service',
     url: 'Webhook address',
     urlHint: 'Create an incoming webhook in the service and paste its address here.',
+    urlKept: 'Leave blank to keep the current address.',
     secret: 'Secret (optional)',
     connected: (service: string, host: string) => `${service} is connected (${host}).`,
     connect: 'Connect',

@@ -82,6 +82,7 @@ const zh: typeof en = {
     service: '服务',
     url: 'Webhook 地址',
     urlHint: '在聊天服务中创建传入 Webhook，并将其地址粘贴到此处。',
+    urlKept: '留空则保留当前地址。',
     secret: '密钥（可选）',
     connected: (service: string, host: string) => `已连接 ${service}（${host}）。`,
     connect: '连接',
