@@ -319,6 +319,9 @@ func (d *Delivery) wait(n Notification, o Objection) error {
 	return delayjob.Drop(o.Reason)
 }
 
+// longestLater is how long after its due time a notification may be put off by [Later]. Then attempts count.
+const longestLater = 24 * time.Hour
+
 // conclude records the outcome of a Sender and returns the verdict for the consumer.
 func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err error) (next Point, verdict error) {
 	if err == nil {
@@ -333,7 +336,7 @@ func (d *Delivery) conclude(ctx context.Context, t try, n Notification, err erro
 		o.State, verdict = Failed, delayjob.Drop(err.Error())
 	case r.class == off:
 		o.State, o.Uncharged, verdict = Skipped, true, delayjob.Drop(err.Error())
-	case r.class == later:
+	case r.class == later && d.now().Sub(n.Due) < longestLater:
 		o.Uncharged, verdict = true, delayjob.Snooze(r.after)
 	case r.class == unavailable:
 		o.Uncharged, verdict = true, delayjob.Unavailable(err)

@@ -28,7 +28,7 @@ func Unavailable(err error) error { return &sendError{class: unavailable, err: e
 func After(d time.Duration, err error) error { return &sendError{class: temporary, after: d, err: err} }
 
 // Later marks a refusal by which the notification has to wait for d, such as when there were too many. The attempt does
-// not count.
+// not count within a day after it was due.
 func Later(d time.Duration, err error) error { return &sendError{class: later, after: d, err: err} }
 
 // Off reports that the channel is switched off. The notification is recorded as [Skipped].

@@ -111,9 +111,6 @@ func (s *Sender) Send(ctx context.Context, n notify.Notification) error {
 		return notify.Permanent(err)
 	}
 	rest, err = s.post(ctx, t, m)
-	if rest > 0 {
-		return notify.Later(rest, err)
-	}
 	return err
 }
 
@@ -146,6 +143,9 @@ func (s *Sender) Test(ctx context.Context, t Target) error {
 // count by the minute.
 const busyFor = time.Minute
 
+// postTimeout is how long a service may take to answer.
+const postTimeout = 15 * time.Second
+
 // post returns how long the service wants no more messages, with an error.
 func (s *Sender) post(ctx context.Context, t Target, m render.Chat) (rest time.Duration, err error) {
 	p := presetOf(t.Service)
@@ -156,6 +156,8 @@ func (s *Sender) post(ctx context.Context, t Target, m render.Chat) (rest time.D
 	if err != nil {
 		return 0, notify.Permanent(err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
+	defer cancel()
 	answer, err := s.poster.Forward(ctx, target, body)
 	switch {
 	case errors.Is(err, webhook.ErrRefused):
@@ -172,9 +174,12 @@ func (p *preset) verdict(a webhook.Answer) (rest time.Duration, verdict error) {
 	gone := slices.ContainsFunc(p.Gone, func(s string) bool { return strings.Contains(a.Text, s) })
 	switch {
 	case a.Status == 429:
-		return max(a.RetryAfter, busyFor), err
+		rest = max(a.RetryAfter, busyFor)
+		return rest, notify.Later(rest, err)
+	case a.RetryAfter > 0 && (a.Status >= 500 || a.Status == 408 || a.Status == 425):
+		return a.RetryAfter, notify.After(a.RetryAfter, err)
 	case a.Status >= 500, a.Status == 408, a.Status == 425:
-		return a.RetryAfter, err
+		return 0, err
 	case a.Status/100 != 2 || gone:
 		return 0, notify.Permanent(err)
 	case p.Code == "":
@@ -188,7 +193,7 @@ func (p *preset) verdict(a webhook.Answer) (rest time.Duration, verdict error) {
 	case code == "0":
 		return 0, nil
 	case slices.Contains(p.Busy, code):
-		return busyFor, err
+		return busyFor, notify.Later(busyFor, err)
 	}
 	return 0, notify.Permanent(err)
 }

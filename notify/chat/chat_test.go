@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +81,33 @@ func TestSend_oneAtATime(t *testing.T) {
 	s.during = func() { t.Error("posted although the service wants no messages") }
 	if err := sender.Send(t.Context(), request(3)); err == nil || !strings.Contains(err.Error(), "come first") {
 		t.Errorf("while it rests: %v", err)
+	}
+}
+
+// Whatever a chat takes, those that wait for it come back spread over time, and the first soon.
+func TestLines_spread(t *testing.T) {
+	for took, busy := range map[time.Duration]bool{time.Millisecond: true, time.Minute: true, time.Second: false} {
+		l, now := lines{}, time.Now()
+		_, end := l.enter("a", now)
+		if !busy { // it rests
+			end(time.Hour)
+			now = now.Add(time.Minute)
+		}
+		l.of["a"].took = took
+		seconds := map[time.Duration]int{}
+		for n := range 1000 {
+			wait, _ := l.enter("a", now)
+			if n == 0 && busy && wait != soonest {
+				t.Errorf("took %v: the first waits %v", took, wait)
+			}
+			if !busy && wait < l.of["a"].rests.Sub(now) {
+				t.Fatalf("took %v: comes after %v while it rests", took, wait)
+			}
+			seconds[wait.Truncate(time.Second)]++
+		}
+		if most := slices.Max(slices.Collect(maps.Values(seconds))); most > 100 || len(seconds) < 20 {
+			t.Errorf("took %v: up to %d of 1000 come within a second, in %d seconds", took, most, len(seconds))
+		}
 	}
 }
 

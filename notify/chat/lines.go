@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -45,8 +46,11 @@ func (l *lines) enter(address string, now time.Time) (wait time.Duration, end fu
 			}
 		}
 		wait = one.turn.Sub(now)
-		if next := one.turn.Add(max(one.took, spacing)); next.Sub(now) < max(latest, one.rests.Sub(now)+latest) {
+		resting := max(0, one.rests.Sub(now))
+		if next := one.turn.Add(min(max(one.took, spacing), latest/2)); next.Sub(now) < resting+latest {
 			one.turn = next
+		} else { // those beyond come at any time
+			wait = max(soonest, resting) + rand.N(latest)
 		}
 		return wait, nil
 	}
