@@ -96,13 +96,13 @@ $(MODULES): web/package-lock.json web/package.json
 	@cd web && npm ci --silent
 	@touch $@
 
-# Checking compiles nearly everything, and no test that watches a clock runs beside a compiler. Then three
+# Checking compiles nearly everything, and no test that watches a clock runs beside a compiler. Then two
 # stages at a time: most of the program's tests wait, for a mail or for a meeting's start. GOGC: compilers
 # and tests collect garbage less often. The timeouts end what hangs; they are several times what a slow machine needs.
 test: export GOGC ?= 400
 test:
 	@$(MAKE) --no-print-directory -j2 installed lint-go
-	@$(MAKE) --no-print-directory -j3 test-program lint-page race test-page test-packages
+	@$(MAKE) --no-print-directory -j2 test-program lint-page race test-page test-packages
 	@echo 'all tests passed'
 
 installed:
