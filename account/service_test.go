@@ -247,7 +247,7 @@ func TestService_lastUse(t *testing.T) {
 	}
 }
 
-// slow is a store whose writer is busy for ever.
+// slow is a store whose writer stays busy.
 type slow struct {
 	account.Store
 	ended chan error
